@@ -46,7 +46,7 @@ def test_it_prints_what_the_function_finds_and_writes_the_tuned_network(folder, 
 
 
 def test_the_tuned_network_may_go_to_standard_output(folder, capfdbinary):
-    arguments = ["tune", "expert.bif", "data.csv", "--query", "Cancer", "--missing", "?", "--parameters", "em"]
+    arguments = ["tune", "expert.bif", "data.csv", "--query", "Cancer", "--missing", "?"]
     assert run([*arguments, "-o", "tuned.xdsl"]) == 0
     capfdbinary.readouterr()
     assert run([*arguments, "-o", "-", "--to", "xdsl"]) == 0
@@ -74,7 +74,7 @@ def test_options_reach_the_function(folder, capsys):
         ["Cancer", "Smoker"],
         "likelihood-gradient",
         strength=5.0,
-        folds=3,
+        cv=3,
         random_state=4,
     )
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(expected.to_dict()))
@@ -97,7 +97,7 @@ def test_options_reach_the_function(folder, capsys):
             ["expert.bif", "data.csv", "--query", "Cancer", "--strength", "much"],
             "--strength 'much' is neither a number",
         ),
-        (["expert.bif", "data.csv", "--query", "Cancer", "--folds", "1", "--missing", "?"], "folds=1"),
+        (["expert.bif", "data.csv", "--query", "Cancer", "--folds", "1", "--missing", "?"], "cv=1"),
         (["expert.bif", "data.csv", "--query", "Cancer", "-o", "-"], "--to is for a network on stdin or stdout"),
         (
             ["expert.bif", "data.csv", "--query", "Cancer", "-o", "-", "--to", "bif", "--json"],

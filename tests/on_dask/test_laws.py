@@ -52,7 +52,7 @@ def assert_equal(ours, theirs, exactly):
             arrays.append((ours.log_weights[1:], theirs.log_weights[1:]))
         else:
             arrays.append((ours.weights, theirs.weights))
-            said = [() if own.subsumption is None else own.subsumption.said for own in (ours, theirs)]
+            said = [() if own.subsumption is None else own.subsumption.implied for own in (ours, theirs)]
             arrays += zip(*said, strict=True)
     elif isinstance(theirs, tanager.Network):
         assert ours.parents == theirs.parents

@@ -253,45 +253,19 @@ def test_likelihood_raises_the_likelihood_and_conditional_the_conditional(truth)
     assert losses(sharp)[1] < losses(likely)[1]
 
 
-def log_posterior(tuned: Network, expert: Network, rows: pd.DataFrame, strength: float) -> float:
-    pull = sum((a * np.log(b)).sum() for a, b in zip(expert.tables, tuned.tables, strict=True))
-    return float(tuned.log_likelihood(rows).sum() + strength * pull)
-
-
-@pytest.mark.parametrize("drop", [(), ("n1",)], ids=["gaps", "a hidden node too"])
-def test_em_and_gradients_climb_to_the_same_posterior(truth, drop):
-    rows, expert = rows_of(truth, 200, 3, gaps=0.2, drop=drop).dropna(subset="n0"), flattened(truth)
-    found = [
-        log_posterior(tune(expert, rows, "n0", parameters, strength=5.0, cv=2).network, expert, rows, 5.0)
-        for parameters in ("em", "likelihood-gradient")
-    ]
-    assert found[0] == pytest.approx(found[1], abs=0.05)
-    assert found[0] > log_posterior(expert, expert, rows, 5.0) + 10
-
-
-def test_em_on_complete_rows_is_the_dirichlet_posterior_in_closed_form():
+def test_likelihood_on_complete_rows_is_the_dirichlet_posterior_in_closed_form():
     columns = tuple(ColumnSchema(name, "categorical", ("no", "yes")) for name in ("sign", "cause"))
     tables = (np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([[0.7, 0.3]]))
     expert = Network(columns, Dag(((1,), ())), tables, "cause")
     rows = pd.DataFrame([("no", "no")] * 12 + [("yes", "no")] * 8 + [("no", "yes")] * 3 + [("yes", "yes")] * 7)
     rows.columns = ["sign", "cause"]
-    found = tune(expert, rows, "cause", "em", strength=10.0, cv=2).network
+    found = tune(expert, rows, "cause", "likelihood-gradient", strength=10.0, cv=2).network
     sign = np.array([[(12 + 9) / 30, (8 + 1) / 30], [(3 + 5) / 20, (7 + 5) / 20]])
-    np.testing.assert_allclose(found.tables[0], sign, atol=1e-12)
-    np.testing.assert_allclose(found.tables[1], [[(20 + 7) / 40, (10 + 3) / 40]], atol=1e-12)
+    np.testing.assert_allclose(found.tables[0], sign, atol=1e-3)
+    np.testing.assert_allclose(found.tables[1], [[(20 + 7) / 40, (10 + 3) / 40]], atol=1e-3)
 
 
-def test_em_keeps_zeros_and_an_infinite_strength_the_expert(truth):
-    zeros = random_network(4, [2, 3, 2, 2], density=0.7, zeros=True)
-    rows = rows_of(zeros, 150, 1, gaps=0.2).dropna(subset="n0")
-    tuned = tune(zeros, rows, "n0", "em", strength=2.0, cv=2).network
-    for old, new in zip(zeros.tables, tuned.tables, strict=True):
-        np.testing.assert_array_equal(old == 0, new == 0)
-    same = tune(zeros, rows, "n0", "em", strength=np.inf, cv=2)
-    assert all(np.array_equal(a, b) for a, b in zip(same.network.tables, zeros.tables, strict=True))
-
-
-@pytest.mark.parametrize("parameters", ["conditional", "likelihood-gradient", "em"])
+@pytest.mark.parametrize("parameters", ["conditional", "likelihood-gradient"])
 def test_every_learner_tunes_for_several_nodes_at_once_on_held_out_rows(truth, parameters):
     result = tune(flattened(truth, 0.9), rows_of(truth, 400, 5, gaps=0.1), ["n0", "n3"], parameters, cv=3)
     assert result.after.log_loss < result.before.log_loss

@@ -267,7 +267,7 @@ class AdditiveModel(HasColumns):
         """The middle fine state of each coarse one, by the training rows; (n_rows, n_attributes) as `coarse`."""
         return np.stack([lookup[coarse[:, i]] for i, lookup in enumerate(self._middles)], axis=1)
 
-    def given(self, attribute: int) -> tuple[int, ...]:
+    def attribute_parents(self, attribute: int) -> tuple[int, ...]:
         """The attributes that the term of an attribute depends on: a main effect depends on none."""
         return ()
 

@@ -36,8 +36,7 @@ def tune(
         str | None, typer.Option("--to", metavar="FORMAT", help="The format on stdout, such as bif.")
     ] = None,
     parameters: Annotated[
-        str,
-        typer.Option(help="conditional: P(query | rest). likelihood-gradient, or em by expected counts: P(all cells)."),
+        str, typer.Option(help="conditional: P(query | rest). likelihood-gradient: P(all cells).")
     ] = "conditional",
     strength: Annotated[
         str, typer.Option(help="Rows the expert's tables are worth; auto chooses on held-out folds.")

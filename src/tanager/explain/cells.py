@@ -145,7 +145,10 @@ class ExplainedRows:
             self.network.nodes[attribute],
             self._value(row, attribute),
             self.state(row, attribute),
-            tuple((self.network.nodes[parent], self.state(row, parent)) for parent in self.network.given(attribute)),
+            tuple(
+                (self.network.nodes[parent], self.state(row, parent))
+                for parent in self.network.attribute_parents(attribute)
+            ),
             self._status(row, attribute),
             log_odds,
             self.rule.name,

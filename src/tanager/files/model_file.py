@@ -262,7 +262,7 @@ def _write_model(model: AnyModel) -> dict[str, Json]:
         weighted = zip(model.weights.tolist(), model.members, strict=True)
         return {
             "members": [{"weight": weight, **network_parts(member)} for weight, member in weighted],
-            "subsumption": [] if model.subsumption is None else [said.tolist() for said in model.subsumption.said],
+            "subsumption": [] if model.subsumption is None else [codes.tolist() for codes in model.subsumption.implied],
         }
     if isinstance(model, TreeAverageNetwork):
         alone, *edges = model.log_weights.tolist()

@@ -65,7 +65,7 @@ class HasColumns(PicklesFields):
         """The codes of each attribute at its coarse granularity: tables have one granularity only."""
         return codes
 
-    def given(self, attribute: int) -> tuple[int, ...]:
+    def attribute_parents(self, attribute: int) -> tuple[int, ...]:
         """The attributes that the term of an attribute depends on in every network: its attribute parents."""
         return tuple(parent for parent in self.dag.parents[attribute] if parent != len(self.nodes) - 1)
 

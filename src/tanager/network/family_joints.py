@@ -36,21 +36,21 @@ def exact_joints(network: Network, memory_limit: int | None = None) -> tuple[Arr
 def _sampled_joints(network: Network) -> tuple[Array, ...]:
     """Drawn parents, the child by its table."""
     codes = sample_codes(network.dag, network.tables, ROWS_DRAWN, np.random.default_rng(0))
-    found = []
+    joints = []
     for family, table in zip(network.dag.families, network.tables, strict=True):
         configuration = codes[:, family.parents] @ np.array(strides(family.parents, network.n_states), dtype=np.int64)
         share = np.bincount(configuration, minlength=len(table)) / ROWS_DRAWN
-        found.append(share[:, np.newaxis] * table)
-    return tuple(found)
+        joints.append(share[:, np.newaxis] * table)
+    return tuple(joints)
 
 
 def edge_information(network: Network) -> Array:
     """I(child; parent | other parents) of each edge of the DAG, in nats, when nothing is observed."""
-    found = []
+    information = []
     for family, table in zip(network.dag.families, family_joints(network), strict=True):
         joint = table.reshape([network.n_states[node] for node in family.nodes])
-        found += [conditional_information(joint, axis) for axis in range(len(family.parents))]
-    return np.array(found, dtype=np.float64)
+        information += [conditional_information(joint, axis) for axis in range(len(family.parents))]
+    return np.array(information, dtype=np.float64)
 
 
 def conditional_information(joint: Array, axis: int) -> float:

@@ -85,7 +85,7 @@ def mix_superparents(
         for node in chain:
             n_settings *= 1 if complete[node] else n_states[node] + 1
         for number in range(n_settings):
-            # A superparent with gaps has its own cell, as last of its settings, or any state if that is missing.
+            # A superparent with missing values has the state of its cell, as last of its settings, or any state.
             for d in range(len(chain)):
                 states[d] = n_states[chain[d]]
                 if not complete[chain[d]]:

@@ -45,7 +45,7 @@ class MixtureNetwork(HasColumns):
         Above zero, summing to one.
     subsumption : Subsumption or None
         Where given, P(class | row) is that of the row without the cells that follow from others of it, by the members
-        whose superparents are left; it has no say in the joint distribution.
+        whose superparents are left; it does not change the joint distribution.
 
     Examples
     --------
@@ -99,8 +99,8 @@ class MixtureNetwork(HasColumns):
         packed = self.superparents
         if packed is None or not packed.worth_compiling(len(codes)):
             return self.mix((member.log_joint(codes) for member in self.members), normalized)
-        found = packed.log_mixture(codes, self.weights)
-        return normalize_log(found) if normalized else found
+        logs = packed.log_mixture(codes, self.weights)
+        return normalize_log(logs) if normalized else logs
 
     def mix(self, log_joints: Iterable[Array], normalized: bool = False) -> Array:
         """log sum_m weight_m exp(log joint of member m), each (n_rows, n_classes), of which one is held at a time."""
@@ -123,7 +123,7 @@ class MixtureNetwork(HasColumns):
         follows = self.subsumption.follows(codes)
         for out, superparents in zip(left_out, self._superparents, strict=True):
             out |= follows[:, superparents].any(axis=1)
-        nobody = left_out.all(axis=0)  # cells with gaps in training may follow from each other in a circle
+        nobody = left_out.all(axis=0)  # cells missing in training rows may follow from each other in a circle
         follows[nobody], left_out[:, nobody] = False, False
         return np.where(follows, np.array(self.n_states[:-1], codes.dtype), codes), left_out
 
@@ -263,7 +263,7 @@ class SuperparentNetworks(PicklesFields, Sequence[Network]):
     def log_mixture(self, codes: Codes, weights: Array, left_out: NDArray[np.bool_] | None = None) -> Array:
         """(n_rows, n_classes) log sum_m weight_m P_m(class, cells present), the missing cells summed out.
 
-        `left_out` (n_networks, n_rows) says which networks have no say in a row.
+        `left_out` (n_networks, n_rows) says which networks a row is not judged by.
         """
         from tanager.network.look_up_kernels import mix_superparents
 
@@ -335,6 +335,6 @@ def _arranged(network: Network, node: int, chain: Sequence[int]) -> Array:
     before = chain[: chain.index(node)] if node in chain else chain
     if node == target or len(before) < 2:
         return table.reshape(-1)
-    held = sorted(before)
-    cells = table.reshape(*(network.n_states[parent] for parent in held), network.n_states[target], -1)
-    return cells.transpose(*map(held.index, before), len(before), len(before) + 1).reshape(-1)
+    ascending = sorted(before)
+    cells = table.reshape(*(network.n_states[parent] for parent in ascending), network.n_states[target], -1)
+    return cells.transpose(*map(ascending.index, before), len(before), len(before) + 1).reshape(-1)

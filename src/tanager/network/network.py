@@ -72,7 +72,7 @@ class Network(HasColumns):
                 name = self.nodes[child]
                 raise DataError(f"the table of {name!r} has shape {table.shape}; its parents and states need {shape}.")
         for n_states in set(self.n_states):  # thousands of small tables are worth a step together
-            nodes = [node for node, own in enumerate(self.n_states) if own == n_states]
+            nodes = [node for node, number in enumerate(self.n_states) if number == n_states]
             if _fault(np.concatenate([self.tables[node] for node in nodes])):
                 node, fault = next((node, fault) for node in nodes if (fault := _fault(self.tables[node])))
                 raise DataError(f"the table of {self.nodes[node]!r} {fault}.")
@@ -169,16 +169,16 @@ class Network(HasColumns):
         numbers = [self.number(name) for name in names]
         codes = self.encode(X)
         if len(numbers) == 1:
-            found = [self._tree(codes, numbers).posterior(self.tables, codes)]
+            posteriors = [self._tree(codes, numbers).posterior(self.tables, codes)]
         else:
-            found = self._tree(codes, whole=True).posteriors(self.tables, codes, numbers)
-        wrong = np.flatnonzero(np.isnan(found[0][:, 0])) if found else np.empty(0)
+            posteriors = self._tree(codes, whole=True).posteriors(self.tables, codes, numbers)
+        wrong = np.flatnonzero(np.isnan(posteriors[0][:, 0])) if posteriors else np.empty(0)
         if len(wrong) and impossible == "raise":
             raise DataError(
                 f"row {wrong[0]} has probability zero under the network: {self._contradiction(codes[wrong[0]])}.",
                 hint="impossible='nan' gives such rows no number instead.",
             )
-        return dict(zip(names, found, strict=True))
+        return dict(zip(names, posteriors, strict=True))
 
     def family_probabilities(self, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
         """P(parents, child), shaped `Family.class_shape`: what the score `BDe` asks of its prior network.

@@ -23,7 +23,7 @@ SMALLEST = 1e-300  # what an entry that would underflow is set to: no table hold
 FITTED = 1e-8
 MAX_ITERATIONS = 1_000
 MEMORY = 10
-# An entry of 1e-300 beside one of 1 needs steps of hundreds where the curvature says one.
+# An entry of 1e-300 beside one of 1 needs steps of hundreds where the curvature suggests one.
 MAX_HALVINGS = 40
 SUFFICIENT = 1e-4
 ROUNDING = 1e-13
@@ -38,8 +38,8 @@ def normalize_tables(dag: Dag, log_tables: Sequence[Logs], n_states: Sequence[in
     the parents. That one holds all the others because the canonical form is perfect (Roos et al. 2005, theorem 3), and
     it is the class or one of its children. What is left over at the class cancels in P(c | x). So the tables of the
     class and its children are, given the parents of the class, the distribution proportional to exp(sum of beta).
-    Everything is done in logs; an entry below 1e-300 becomes 1e-300. A family without the class has no say in
-    P(c | x): it is normalised over k and pushes nothing.
+    Everything is done in logs; an entry below 1e-300 becomes 1e-300. A family without the class does not
+    matter for P(c | x): it is normalised over k and pushes nothing.
     """
     target = dag.n_nodes - 1
     if not is_perfect_for(dag, target):
@@ -88,10 +88,10 @@ def most_likely_tables(
     family without the class takes the frequencies; its marginal is that of the counts if the whole structure is
     perfect.
 
-    Families may have counted different rows (gaps). Therefore the marginals aimed at are made from frequencies: of
-    the parents of the class, then of each child under its attribute parents. They belong to one distribution whatever
-    the counts, and are the counts themselves if all families count the same rows. Pseudo-rows too should come from
-    one distribution, as a fixed number spread evenly over the cells of every family does.
+    Families may have counted different rows (missing values). Therefore the marginals aimed at are made from
+    frequencies: of the parents of the class, then of each child under its attribute parents. They belong to one
+    distribution whatever the counts, and are the counts themselves if all families count the same rows. Pseudo-rows
+    too should come from one distribution, as a fixed number spread evenly over the cells of every family does.
 
     As in `normalize_tables` an entry below 1e-300 becomes 1e-300.
     """
@@ -128,13 +128,13 @@ def _fit(model: ClassFreeMarginals) -> tuple[Array, float]:
         if np.abs(gradient).max(initial=0.0) <= FITTED:
             break
         direction = -_times_inverse(model, pairs, gradient, (marginals + model.wanted) / 2.0)
-        found = _search(model, g, direction, value, float(gradient @ direction))
-        if found is None and not pairs:
+        stepped = _search(model, g, direction, value, float(gradient @ direction))
+        if stepped is None and not pairs:
             break
-        if found is None:
+        if stepped is None:
             pairs.clear()
             continue
-        step, value, marginals = found
+        step, value, marginals = stepped
         change = marginals - model.wanted - gradient
         if step @ change > 0.0:
             pairs = [*pairs, (step, change)][-MEMORY:]
@@ -304,9 +304,9 @@ def _level(
     n_configurations = 0
     for child, (*parents, _) in families.items():
         receiver = receivers[child]
-        held = _configurations(before[receiver], parents, n_states)
-        cells.append(starts[receiver] + np.arange(len(held)))
-        configurations.append(n_configurations + held)
+        members = _configurations(before[receiver], parents, n_states)
+        cells.append(starts[receiver] + np.arange(len(members)))
+        configurations.append(n_configurations + members)
         lengths.append(np.full(prod(n_states[parent] for parent in parents), n_states[child]))
         n_configurations += len(lengths[-1])
     rows, columns, repeats = np.concatenate(cells), np.concatenate(configurations), np.concatenate(lengths)
@@ -321,10 +321,10 @@ def _level(
     )
 
 
-def _configurations(nodes: Sequence[int], held: Sequence[int], n_states: Sequence[int]) -> Places:
+def _configurations(nodes: Sequence[int], members: Sequence[int], n_states: Sequence[int]) -> Places:
     """Of each cell over `nodes`, the last changing fastest, the mixed-radix number of the nodes it holds."""
     numbers = np.zeros([n_states[node] for node in nodes], dtype=np.intp)
-    for node, stride in zip(held, strides(held, n_states), strict=True):
+    for node, stride in zip(members, strides(members, n_states), strict=True):
         shape = [n_states[node] if member == node else 1 for member in nodes]
         numbers += stride * np.arange(n_states[node]).reshape(shape)
     return numbers.reshape(-1)

@@ -24,7 +24,7 @@ from tanager.table.rows import Needs
 
 MAX_PARENTS = 2
 LEAST_SHARE = 1e-3
-"""Of the mean information, which every attribute gets, so that one that tells nothing still has a weight."""
+"""Of the mean information, which every attribute gets, so that an uninformative one still has a weight."""
 NOTHING = -1
 
 
@@ -94,9 +94,9 @@ class AnDE(StructureLearner):
             if task.weigh is None:
                 raise OptionError("weights='conditional' judges networks on rows; use it through a classifier.")
             return np.array(task.weigh(members))
-        tells = class_information(task.counts)
-        tells = tells + LEAST_SHARE * max(tells.mean(), np.finfo(float).tiny)
-        return np.array([tells[list(parents)].sum() for parents in chosen])
+        information = class_information(task.counts)
+        information = information + LEAST_SHARE * max(information.mean(), np.finfo(float).tiny)
+        return np.array([information[list(parents)].sum() for parents in chosen])
 
 
 class TreeAverage(StructureLearner):
@@ -105,7 +105,7 @@ class TreeAverage(StructureLearner):
     A forest F counts with exp(score(F)), which factors into its edges: phi_child({parent, C}) - phi_child({C}). So the
     sum over all of them, the probability of every edge and the mean of their predictions are in closed form (Meila and
     Jaakkola 2006; Cerquides and Lopez de Mantaras 2005). With the criterion `k2` and tables smoothed by one pseudo-row
-    a cell, which both say that all tables were equally probable before the rows were seen, it is the exact posterior.
+    a cell, which both take all tables for equally probable beforehand, it is the exact posterior.
 
     forest  take the mean over all forests, naive Bayes and the trees among them; otherwise over trees alone, in which
             all attributes but one have an attribute parent
@@ -137,43 +137,43 @@ class TreeAverage(StructureLearner):
 
 @dataclass(frozen=True, eq=False)
 class Subsumption:
-    """By attribute i (states of i, n_attributes) codes: with i in state a, attribute j is in state said[i][a, j].
+    """By attribute i (states of i, n_attributes) codes: with i in state a, attribute j is in state implied[i][a, j].
 
-    `NOTHING` where a says nothing of j. Of two cells that say each other only the second is listed (Zheng et al. 2012).
+    `NOTHING` where it may be in any. Of two cells that imply each other only the second is listed (Zheng et al. 2012).
     """
 
-    said: tuple[NDArray[np.int64], ...]
+    implied: tuple[NDArray[np.int64], ...]
 
     @classmethod
     def of(cls, counts: CountStore, least: int) -> Subsumption:
-        """What held in all training rows that have both cells, of which there are at least so many."""
+        """The implications that hold in all training rows with both cells, of which there are at least so many."""
         n_attributes, pairs = counts.n_attributes, counts.pairs()
-        said = [np.full((counts.n_states[i], n_attributes), NOTHING) for i in range(n_attributes)]
+        implied = [np.full((counts.n_states[i], n_attributes), NOTHING) for i in range(n_attributes)]
         for i in range(n_attributes):
             for j in range(n_attributes):
                 if i != j and counts.n_states[j]:
                     cells = pairs.table(i, j).sum(axis=1)
                     sure = (np.count_nonzero(cells, axis=1) == 1) & (cells.sum(axis=1) >= least)
-                    said[i][sure, j] = cells.argmax(axis=1)[sure]
+                    implied[i][sure, j] = cells.argmax(axis=1)[sure]
         for i in range(n_attributes):
             for j in range(i):
-                there = said[i][:, j]
+                there = implied[i][:, j]
                 states = np.flatnonzero(there != NOTHING)
-                said[i][states[said[j][there[states], i] == states], j] = NOTHING
-        return cls(tuple(said))
+                implied[i][states[implied[j][there[states], i] == states], j] = NOTHING
+        return cls(tuple(implied))
 
     def follows(self, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """(n_rows, n_attributes) cells that follow from another cell of the row; a missing cell says nothing."""
-        found = np.zeros(codes.shape, dtype=bool)
-        for i, said in enumerate(self.said):
-            with_missing = np.vstack([said, np.full((1, codes.shape[1]), NOTHING)])
-            found |= with_missing[codes[:, i]] == codes
-        return found
+        """(n_rows, n_attributes) cells that follow from another cell of the row; a missing cell implies nothing."""
+        follows = np.zeros(codes.shape, dtype=bool)
+        for i, implied in enumerate(self.implied):
+            with_missing = np.vstack([implied, np.full((1, codes.shape[1]), NOTHING)])
+            follows |= with_missing[codes[:, i]] == codes
+        return follows
 
     def reordered(self, order: Sequence[int]) -> Subsumption:
         """The same with the attributes in another order: attribute k of the new one is order[k] of this one."""
-        places = list(order[: len(self.said)])
-        return Subsumption(tuple(self.said[i][:, places] for i in places))
+        places = list(order[: len(self.implied)])
+        return Subsumption(tuple(self.implied[i][:, places] for i in places))
 
 
 def superparent_dag(n_attributes: int, superparents: tuple[int, ...]) -> Dag:

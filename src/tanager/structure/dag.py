@@ -116,7 +116,7 @@ def perfect_form(dag: Dag) -> Dag:
     """The structure with arrows added until it is perfect; then the conditional log likelihood has no local maxima.
 
     From the last node to the first, in topological order, the last parent of the node gets the other parents as its
-    own. The pairs among those are joined when that parent's turn comes.
+    parents. The pairs among those are joined when that parent's turn comes.
     """
     place = {node: number for number, node in enumerate(dag.order)}
     parents = list(map(set, dag.parents))

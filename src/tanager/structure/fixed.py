@@ -30,7 +30,7 @@ class Fixed(StructureLearner):
            also a parent of every attribute, unless the edges name the class: then they are the whole structure.
            Or a network (anything with `nodes` and `edges`; its `target`, where it has one, stands for the class) or a
            `Dag`: taken as it is. A column the network does not have gets no edge; a node that is no column is hidden
-           (`hidden`), which takes a classifier whose parameters can be learnt with gaps.
+           (`hidden`), which takes a classifier whose parameters can be learnt with missing values.
     """
 
     asks_criterion = False
@@ -55,12 +55,12 @@ class Fixed(StructureLearner):
         return hidden
 
     def _dag(self, task: StructureTask) -> Dag:
-        given, names = self.edges, task.names
-        if isinstance(given, Dag):
-            if given.n_nodes != len(names):
-                raise OptionError(f"the structure given has {given.n_nodes} nodes; the table has {len(names)} columns.")
-            return given.renumbered(task.columns) if task.columns else given
-        edges = _network_edges(given, names) if isinstance(given, HasEdges) else _all_edges(given, task)
+        structure, names = self.edges, task.names
+        if isinstance(structure, Dag):
+            if structure.n_nodes != len(names):
+                raise OptionError(f"the structure has {structure.n_nodes} nodes; the table has {len(names)} columns.")
+            return structure.renumbered(task.columns) if task.columns else structure
+        edges = _network_edges(structure, names) if isinstance(structure, HasEdges) else _all_edges(structure, task)
         refuse_cycle("the edges given", edges, names)
         parents: list[list[int]] = [[] for _ in names]
         for parent, child in edges:
@@ -86,18 +86,18 @@ def _network_edges(network: HasEdges, names: Sequence[str]) -> IndexEdges:
     return edge_indices("the network", network.edges, known)
 
 
-def _all_edges(given: Edges | Mapping[Node, Iterable[Node]], task: StructureTask) -> IndexEdges:
-    edges = task.edges("edges", _pairs(given))
+def _all_edges(edges_or_parents: Edges | Mapping[Node, Iterable[Node]], task: StructureTask) -> IndexEdges:
+    edges = task.edges("edges", _pairs(edges_or_parents))
     target = len(task.names) - 1
     if any(target in edge for edge in edges):
         return edges
     return edges | {(target, attribute) for attribute in range(target)}
 
 
-def _pairs(given: Edges | Mapping[Node, Iterable[Node]]) -> Edges:
-    if not isinstance(given, Mapping):
-        return given
-    lone = [child for child, parents in given.items() if isinstance(parents, str)]
+def _pairs(edges_or_parents: Edges | Mapping[Node, Iterable[Node]]) -> Edges:
+    if not isinstance(edges_or_parents, Mapping):
+        return edges_or_parents
+    lone = [child for child, parents in edges_or_parents.items() if isinstance(parents, str)]
     if lone:
-        raise OptionError(f"the parents of {lone[0]!r} are {given[lone[0]]!r}; expected a list of them.")
-    return [(parent, child) for child, parents in given.items() for parent in parents]
+        raise OptionError(f"the parents of {lone[0]!r} are {edges_or_parents[lone[0]]!r}; expected a list of them.")
+    return [(parent, child) for child, parents in edges_or_parents.items() for parent in parents]

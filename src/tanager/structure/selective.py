@@ -18,7 +18,7 @@ Attributes = frozenset[int]
 class Selective(StructureLearner):
     """Take in the attribute that most improves the classifier, until none does (Langley and Sage 1994).
 
-    The attributes left out have no edge at all, so they say nothing about the class. The score after each step is what
+    The attributes left out have no edge at all, so they do not inform the class. The score after each step is what
     was measured, each row judged by tables without it. Ties go to the column that comes first by name.
 
     by        "likelihood": sum_t log P(c_t | x_t), `task.evaluate`; "accuracy": how many rows get their class, as the
@@ -68,7 +68,7 @@ class Selective(StructureLearner):
 
 
 def describe_step(names: Sequence[str], before: Attributes, after: Attributes) -> str:
-    """What is taken in, and what is given up where the search went back."""
+    """The attributes taken in, and those left out where the search went back."""
     taken, left = (", ".join(names[one] for one in sorted(part)) for part in (after - before, before - after))
     return f"take in {taken}, leave out {left}" if left else f"take in {taken}"
 

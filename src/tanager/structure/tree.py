@@ -75,9 +75,9 @@ class Tree(StructureLearner):
         if task.counts.on_device and not (required or forbidden):
             from tanager.torch.tree import tree_on_device
 
-            found = tree_on_device(task.counts, score, root or 0, self.forest)
-            if found is not None:  # too many attributes for the host
-                return _grow(Search(task, found.naive_score), found.parents, found.gains, names)
+            on_device = tree_on_device(task.counts, score, root or 0, self.forest)
+            if on_device is not None:  # too many attributes for the host
+                return _grow(Search(task, on_device.naive_score), on_device.parents, on_device.gains, names)
         terms = FamilyTerms(task.counts, score)
         gains = terms.edge_gains()
         search = Search(task, terms.total(Dag.augmented_naive_bayes([()] * len(gains))))

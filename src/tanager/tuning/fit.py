@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from tanager.arrays import Array, Codes
 from tanager.errors import DataError, OptionError
@@ -35,27 +33,7 @@ TOLERANCE = 1e-5
 FOLD_TOLERANCE = 1e-4
 # The walk from strong to weak ends when the held-out loss has risen this often in a row.
 RISES = 2
-
-
-@dataclass(frozen=True)
-class QueryMeasures:
-    """How well a network answers the query in rows it was not tuned on.
-
-    log_loss  mean of -log P(query's cells | other cells), natural logarithm
-    error     share of the query's cells that are not the most probable state given the other cells
-    """
-
-    log_loss: float
-    error: float
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """Tables at the strength chosen, and the mean held-out loss at each one tried."""
-
-    tables: tuple[Array, ...]
-    strength: float
-    held_out: dict[float, float]
+MAX_STATES_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -65,7 +43,6 @@ class TuneRun:
     network    the expert's
     objective  of `NetworkObjective`, with its `alpha`; strengths are judged by it too, those of "ll" by the query
     relearn    the expert's network by other rows, for folds, where it is learnt from these; None for one that is given
-    by_em      climb by EM instead of by gradients, for the objective "ll"
     """
 
     network: Network
@@ -73,20 +50,15 @@ class TuneRun:
     strengths: tuple[float, ...] = STRENGTHS
     seed: int = 0
     alpha: float = 0.0
-    by_em: bool = False
     relearn: Callable[[QueryRows], Network] | None = None
 
     def measure(self, rows: QueryRows, n_folds: int) -> tuple[QueryMeasures, QueryMeasures, float]:
         """Of the network as it is and tuned on the other folds, and the standard error of the change in log-loss."""
-        found = []
+        folds = []
         for train, test in _folds(rows, n_folds, self.seed):
-            judge = _Judge.of(self.network, test)
-            tuned = self.learn(train).tables
-            columns = [
-                measure(tables) for measure in (judge.losses, judge.errors) for tables in (self.network.tables, tuned)
-            ]
-            found.append(np.column_stack([test.weights, *columns]))
-        weights, *by_row = np.concatenate(found).T
+            judged = _judge(self.network, test, (self.network.tables, self.learn(train).tables))
+            folds.append(np.column_stack([test.weights, judged]))
+        weights, *by_row = np.concatenate(folds).T
         shares = weights / weights.sum()
         losses_before, losses_after, errors_before, errors_after = (float(shares @ column) for column in by_row)
         change = by_row[1] - by_row[0]
@@ -129,8 +101,7 @@ class TuneRun:
         tables = self.network.tables
         for strength in strengths:
             if np.isfinite(strength):
-                climb = self._climb if self.by_em else self._descend
-                tables = climb(objective, tables, strength, tol)
+                tables = self._descend(objective, tables, strength, tol)
             yield tables
 
     def _descend(self, objective: NetworkObjective, start: Tables, strength: float, tol: float) -> tuple[Array, ...]:
@@ -140,94 +111,26 @@ class TuneRun:
         fit = fit_tables(problem, problem.vector(start), MAX_ITER, tol, f"tune with strength {strength:g}")
         return fit.tables
 
-    def _climb(self, objective: NetworkObjective, start: Tables, strength: float, tol: float) -> tuple[Array, ...]:
-        """theta = (E[N_jk] + strength theta0_jk) / (E[N_j] + strength), over and over.
 
-        What an iteration adds to the log posterior is at least sum_jk (E[N_jk] + strength theta0_jk) log(new / old).
-        """
-        tables = list(start)
-        for _ in range(MAX_ITER):
-            rise = total = 0.0
-            for node, counts in objective.expected_counts(tables).items():
-                cells = counts + strength * self.network.tables[node]
-                new = cells / cells.sum(axis=1, keepdims=True)
-                old, used = tables[node], cells > 0
-                rise += float(cells[used] @ (np.log(new[used]) - np.log(old[used])))
-                total += float(counts.sum())
-                tables[node] = new
-            if rise <= tol * total:
-                return tuple(tables)
-        warnings.warn(
-            f"tune with strength {strength:g} stopped after {MAX_ITER} iterations of EM; the last raised the log "
-            f"posterior by {rise:.2g}.",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-        return tuple(tables)
+@dataclass(frozen=True)
+class Chosen:
+    """Tables at the strength chosen, and the mean held-out loss at each one tried."""
+
+    tables: tuple[Array, ...]
+    strength: float
+    held_out: dict[float, float]
 
 
 @dataclass(frozen=True)
-class _Judge:
-    """Held-out rows, and how well tables answer the query in them.
+class QueryMeasures:
+    """How well a network answers the query in rows it was not tuned on.
 
-    hidden  their codes without the query's cells
-    trees   for each node of the query
+    log_loss  mean of -log P(query's cells | other cells), natural logarithm
+    error     share of the query's cells that are not the most probable state given the other cells
     """
 
-    rows: QueryRows
-    objective: NetworkObjective
-    hidden: Codes
-    trees: tuple[JunctionTree, ...]
-
-    @classmethod
-    def of(cls, network: Network, rows: QueryRows) -> _Judge:
-        hidden = rows.codes.copy()
-        hidden[:, rows.query] = np.array(network.n_states)[list(rows.query)]
-        missing = hidden == np.array(network.n_states)
-        known, unknown = np.flatnonzero(~missing.any(axis=0)).tolist(), np.flatnonzero(missing.all(axis=0)).tolist()
-        trees = (
-            JunctionTree.of(network.dag, network.n_states, [node], known=known, unknown=unknown, names=network.nodes)
-            for node in rows.query
-        )
-        return cls(rows, rows.objective(network, "cll"), hidden, tuple(trees))
-
-    def losses(self, tables: Tables) -> Array:
-        """-log P(query's cells | other cells) of every row."""
-        return -self.objective.log_probability(tables)
-
-    def errors(self, tables: Tables) -> Array:
-        """Share of the query's cells of every row that are not the most probable state given the other cells."""
-        true_codes = self.rows.codes[:, self.rows.query]
-        guesses = np.column_stack([tree.posterior(tables, self.hidden).argmax(axis=1) for tree in self.trees])
-        asked = true_codes < np.array([tree.n_states[tree.query[0]] for tree in self.trees])
-        shares: Array = (asked & (guesses != true_codes)).sum(axis=1) / asked.sum(axis=1)
-        return shares
-
-
-def _folds(
-    rows: QueryRows, n_folds: int, seed: int, most_rows: int | None = None
-) -> Iterator[tuple[QueryRows, QueryRows]]:
-    """(rows to tune on, rows held out) for each fold, the states of the query spread evenly (`table.folds`).
-
-    Of more than `most_rows` rows, so many are drawn first.
-    """
-    _, states = np.unique(rows.codes[:, rows.query], axis=0, return_inverse=True)
-    strata = states.reshape(-1).astype(np.uint64)
-    unit = rows.weights.min(initial=np.inf)
-    keys = row_keys(rows.codes, strata, relative_weights(rows.weights, unit))
-    kinds, (_, first) = RowKinds.of(rows.codes, strata, rows.weights, unit), np.unique(keys, return_index=True)
-    if most_rows is not None and kinds.n_rows > most_rows:
-        kinds = replace(kinds, counts=kinds.draw(most_rows // 2, seed).sum(axis=1))
-    for held_out in kinds.assign(n_folds, seed).T:
-        parts = [
-            replace(rows.take(first[counts > 0]), weights=(counts * kinds.weights)[counts > 0])
-            for counts in (kinds.counts - held_out, held_out)
-        ]
-        if all(len(part.codes) for part in parts):
-            yield parts[0], parts[1]
-
-
-MAX_STATES_NAMED = 8
+    log_loss: float
+    error: float
 
 
 @dataclass(frozen=True)
@@ -250,6 +153,52 @@ class QueryRows:
         return NetworkObjective(
             network.dag, network.n_states, self.codes, self.query, self.weights, name, alpha, names=network.nodes
         )
+
+
+def _judge(network: Network, rows: QueryRows, candidates: Sequence[Tables]) -> Array:
+    """(n_rows, 2 n_candidates) how well the network answers the query with each of the tables: losses, then errors.
+
+    The loss is -log P(query's cells | other cells), the error the share of the query's cells that are not the most
+    probable state given the other cells.
+    """
+    objective, n_states, query = rows.objective(network, "cll"), np.array(network.n_states), list(rows.query)
+    hidden = rows.codes.copy()
+    hidden[:, query] = n_states[query]
+    missing = hidden == n_states
+    known, unknown = np.flatnonzero(~missing.any(axis=0)).tolist(), np.flatnonzero(missing.all(axis=0)).tolist()
+    trees = [
+        JunctionTree.of(network.dag, network.n_states, [node], known=known, unknown=unknown, names=network.nodes)
+        for node in query
+    ]
+    true_codes = rows.codes[:, query]
+    present = true_codes < n_states[query]
+    losses, errors = [], []
+    for tables in candidates:
+        likeliest = np.column_stack([tree.posterior(tables, hidden).argmax(axis=1) for tree in trees])
+        losses.append(-objective.log_probability(tables))
+        errors.append((present & (likeliest != true_codes)).sum(axis=1) / present.sum(axis=1))
+    return np.column_stack([*losses, *errors])
+
+
+def _folds(
+    rows: QueryRows, n_folds: int, seed: int, most_rows: int | None = None
+) -> Iterator[tuple[QueryRows, QueryRows]]:
+    """(rows to tune on, rows held out) for each fold, the states of the query spread evenly (`table.folds`).
+
+    Of more than `most_rows` rows, so many are drawn first.
+    """
+    _, states = np.unique(rows.codes[:, rows.query], axis=0, return_inverse=True)
+    strata = states.reshape(-1).astype(np.uint64)
+    unit = rows.weights.min(initial=np.inf)
+    keys = row_keys(rows.codes, strata, relative_weights(rows.weights, unit))
+    kinds, (_, first) = RowKinds.of(rows.codes, strata, rows.weights, unit), np.unique(keys, return_index=True)
+    if most_rows is not None and kinds.n_rows > most_rows:
+        kinds = replace(kinds, counts=kinds.draw(most_rows // 2, seed).sum(axis=1))
+    for held_out in kinds.assign(n_folds, seed).T:
+        # Equal rows stay apart, so that folds of a fold split them too.
+        parts = [rows.take(np.repeat(first, counts)) for counts in (kinds.counts - held_out, held_out)]
+        if all(len(part.codes) for part in parts):
+            yield parts[0], parts[1]
 
 
 def query_nodes(network: Network, query: str | Sequence[str]) -> tuple[int, ...]:

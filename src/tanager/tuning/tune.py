@@ -17,8 +17,8 @@ from tanager.runtime.resources import one_blas_thread, thread_limit
 from tanager.structure.dag import PartOfDag
 from tanager.tuning.fit import STRENGTHS, QueryMeasures, TuneRun, possible_rows, query_nodes, read_query_rows
 
-# What is made large, log P(query | other cells) or log P(all cells), and whether by EM.
-LEARNERS = {"conditional": ("cll", False), "likelihood-gradient": ("ll", False), "em": ("ll", True)}
+# The objective of each learner: log P(query | other cells) or log P(all cells).
+LEARNERS = {"conditional": "cll", "likelihood-gradient": "ll"}
 MAX_TABLES_PRINTED = 10
 
 
@@ -52,9 +52,8 @@ def tune(
         query is left out; one without any other cell speaks for the query's prior.
     query : str or sequence of str
         A node, or several that are asked for together.
-    parameters : "conditional", "likelihood-gradient" or "em"
-        The objective above, or the likelihood of all cells, for comparison, by gradients or by EM: all tables that a
-        cell speaks of move.
+    parameters : "conditional" or "likelihood-gradient"
+        The objective above, or the likelihood of all cells, for comparison: all tables that a cell informs move.
     strength : float or "auto"
         What the expert's tables are worth, in rows. "auto" chooses among infinity (nothing moves), 1000, 100, 10 and 1
         on three folds of the rows: the largest that is not clearly worse than the best, by 1.5 standard errors.
@@ -90,7 +89,7 @@ def tune(
     >>> result.after.log_loss < result.before.log_loss, result.moved[0].node
     (True, 'sign')
     """
-    objective, by_em = LEARNERS[check_option("parameters", parameters, LEARNERS)]
+    objective = LEARNERS[check_option("parameters", parameters, LEARNERS)]
     check_option("impossible", impossible, ["raise", "skip"])
     strengths = _strengths(strength)
     if cv < 2:
@@ -106,7 +105,7 @@ def tune(
         rows = possible_rows(network, everything, impossible)
         if len(rows.codes) < cv:
             raise DataError(f"{len(rows.codes)} rows can be used, fewer than the {cv} folds.")
-        run = TuneRun(network, objective, strengths, random_state, by_em=by_em)
+        run = TuneRun(network, objective, strengths, random_state)
         before, after, change_error = run.measure(rows, cv)
         chosen = run.learn(rows)
         tuned = replace(network, tables=chosen.tables)
@@ -126,7 +125,7 @@ def tune(
 
 @dataclass(frozen=True)
 class TuneResult:
-    """What `tune` found.
+    """The tuned network, how much better it answers, and which tables moved.
 
     network       the tuned network
     query         the nodes it was tuned for
@@ -203,15 +202,6 @@ class TableMove:
     largest: float
 
 
-def _strengths(strength: float | str) -> tuple[float, ...]:
-    if isinstance(strength, str):
-        check_option("strength", strength, ["auto"])
-        return STRENGTHS
-    if not strength > 0:
-        raise OptionError(f"strength={strength!r} of tune must be a number above zero, or 'auto'.")
-    return (float(strength),)
-
-
 def table_moves(before: Network, after: Network, nodes: Sequence[int]) -> tuple[TableMove, ...]:
     """How far the tables of these nodes went, farthest first; a tie keeps the order of the nodes."""
     # Parents' probabilities depend on ancestors only, so descendants are left out of the tree.
@@ -227,6 +217,15 @@ def table_moves(before: Network, after: Network, nodes: Sequence[int]) -> tuple[
         divergence = float((joint[part.nodes.index(node)] * ratio).sum())
         moves.append(TableMove(after.nodes[node], max(0.0, divergence), float(np.abs(new - old).max())))
     return tuple(sorted(moves, key=lambda move: -move.divergence))
+
+
+def _strengths(strength: float | str) -> tuple[float, ...]:
+    if isinstance(strength, str):
+        check_option("strength", strength, ["auto"])
+        return STRENGTHS
+    if not strength > 0:
+        raise OptionError(f"strength={strength!r} of tune must be a number above zero, or 'auto'.")
+    return (float(strength),)
 
 
 def _number(strength: float) -> float | str:

@@ -95,14 +95,14 @@ def _placed(family: Family, offset: int, place: dict[int, int], n_states: Sequen
 
 def relevant_nodes(dag: Dag, nodes: Collection[int]) -> set[int]:
     """The nodes and their ancestors: all others sum to one whatever the state of these (they are barren)."""
-    found: set[int] = set()
+    relevant: set[int] = set()
     waiting = list(nodes)
     while waiting:
         node = waiting.pop()
-        if node not in found:
-            found.add(node)
+        if node not in relevant:
+            relevant.add(node)
             waiting.extend(dag.parents[node])
-    return found
+    return relevant
 
 
 def moral_graph(dag: Dag, relevant: Collection[int], known: Collection[int], joined: Collection[int]) -> Graph:
@@ -192,13 +192,13 @@ def _from_the_root(cliques: dict[int, Clique], root: int | None) -> list[tuple[i
             nearest = min(others, key=place.__getitem__)
             joined[node].add(nearest)
             joined[nearest].add(node)
-    found: list[tuple[int, int | None]] = []
+    placed: list[tuple[int, int | None]] = []
     seen: set[int] = set()
     for start in ([] if root is None else [root]) + list(reversed(cliques)):
         waiting: list[tuple[int, int | None]] = [] if start in seen else [(start, None)]
         while waiting:
             node, parent = waiting.pop()
             seen.add(node)
-            found.append((node, parent))
+            placed.append((node, parent))
             waiting.extend((other, node) for other in sorted(joined[node]) if other != parent)
-    return found
+    return placed

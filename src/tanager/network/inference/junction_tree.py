@@ -88,8 +88,9 @@ class JunctionTree:
             codes = rows.codes_of(block)
             return compiled.query(codes, logs) if compiled else self._eliminate(codes, logs).query()
 
-        found = map_threads(query_block, rows.blocks)
-        joint = np.concatenate(found).reshape(-1, *(self.n_states[node] for node in self.query))
+        joint = np.concatenate(map_threads(query_block, rows.blocks)).reshape(
+            -1, *(self.n_states[node] for node in self.query)
+        )
         return rows.of_rows(joint)
 
     def log_evidence(self, tables: Tables, codes: RowCodes | EvidenceRows) -> Array:
@@ -106,10 +107,11 @@ class JunctionTree:
     def posteriors(self, tables: Tables, codes: RowCodes, nodes: Sequence[int]) -> list[Array]:
         """P(node | cells present) of distinct nodes, (n_rows, states) each; not a number in an impossible row."""
         rows = self.prepare(codes)
-        log_evidence, found, _ = self._expect(rows, _flat_logs(tables), np.ones(len(rows.first)), nodes, n_counts=0)
-        found[log_evidence == -np.inf] = np.nan
+        weights = np.ones(len(rows.first))
+        log_evidence, posteriors, _ = self._expect(rows, _flat_logs(tables), weights, nodes, n_counts=0)
+        posteriors[log_evidence == -np.inf] = np.nan
         ends = [*accumulate((self.n_states[node] for node in nodes), initial=0)]
-        return [found[rows.kind, start:end] for start, end in pairwise(ends)]
+        return [posteriors[rows.kind, start:end] for start, end in pairwise(ends)]
 
     def expected_counts(
         self, tables: Tables, codes: RowCodes | EvidenceRows, weights: Array | None = None
@@ -132,11 +134,11 @@ class JunctionTree:
         """
         self._check_complete()
         rows, logs = EvidenceRows.of(self.plan, codes, compilable=False), _flat_logs(tables)
-        found = map_threads(lambda block: self._eliminate(rows.codes_of(block), logs, best=True).best(), rows.blocks)
-        by_place = np.concatenate([states for states, _ in found])[rows.kind]
+        best = map_threads(lambda block: self._eliminate(rows.codes_of(block), logs, best=True).best(), rows.blocks)
+        by_place = np.concatenate([states for states, _ in best])[rows.kind]
         states = np.empty(by_place.shape, dtype=np.int64)
         states[:, self.plan.nodes] = by_place
-        return states, np.concatenate([log_probability for _, log_probability in found])[rows.kind]
+        return states, np.concatenate([log_probability for _, log_probability in best])[rows.kind]
 
     def _expect(
         self, rows: EvidenceRows, logs: Array, weights: Array, nodes: Sequence[int], n_counts: int

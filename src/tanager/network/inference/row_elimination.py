@@ -112,14 +112,14 @@ class RowElimination:
 
         P(place, rest | evidence) = P(rest | evidence) P(place, rest, evidence) / sum over the place of it.
         """
-        found: dict[int, Array] = {}
+        beliefs: dict[int, Array] = {}
         for place, clique in reversed(self._cliques.items()):
             rest = clique.message.places
             message = clique.message.values[:, np.newaxis]
             with np.errstate(invalid="ignore"):
-                given = np.where(message > -np.inf, np.exp(clique.joint.values - message), 0.0)
-            found[place] = given * self._marginal(found, rest)[:, np.newaxis]
-        return found
+                conditional = np.where(message > -np.inf, np.exp(clique.joint.values - message), 0.0)
+            beliefs[place] = conditional * self._marginal(beliefs, rest)[:, np.newaxis]
+        return beliefs
 
     def _posterior(self, beliefs: dict[int, Array], place: int) -> Array:
         if self._open[place]:
