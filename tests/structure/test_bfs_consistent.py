@@ -62,39 +62,6 @@ def test_breadth_first_goes_level_by_level_and_by_number_within():
     assert breadth_first(np.array([4, 3, 4, -1, 3, 1])) == [3, 1, 4, 0, 2, 5]
 
 
-@pytest.mark.parametrize("name", ["bic", "acll"])
-def test_a_level_may_be_ordered_by_the_best_tree_over_it_alone(name):
-    """The tree over a level is learnt from a table of its columns only; the result is best for that order."""
-    rows = random_rows(5, n_rows=80, states=(2, 3, 2, 4, 2, 3))
-    task = make_task(rows, name)
-    order, tree = [], Tree().learn(task).dag
-    levels_of = {}
-    for node in levels(tree):
-        parents = [parent for parent in tree.parents[node] if parent != 6]
-        levels_of[node] = 1 + levels_of[parents[0]] if parents else 0
-    for depth in range(max(levels_of.values()) + 1):
-        nodes = sorted(node for node, at in levels_of.items() if at == depth)
-        alone = Tree().learn(make_task(rows[:, [*nodes, 6]], name)).dag
-        order += [nodes[place] for place in levels(alone)]
-    learnt = BFSConsistent(2, same_level="tree").learn(task)
-    for place, child in enumerate(order):
-        sets = [parents for size in range(3) for parents in combinations(order[:place], size)]
-        best = max(term(task, child, (*parents, 6)) for parents in sets)
-        assert term(task, child, learnt.dag.parents[child]) == pytest.approx(best, rel=1e-9, abs=1e-9)
-
-
-def test_a_random_order_of_levels_is_that_of_the_seed_and_never_below_the_tree():
-    rows = random_rows(5, n_rows=80, states=(2, 3, 2, 4, 2, 3))
-    tree = Tree().learn(make_task(rows, "ll"))
-    learner = BFSConsistent(2, same_level="random")
-    drawn = [learner.learn(make_task(rows, "ll", seed=seed)) for seed in (0, 0, 1, 2, 3)]
-    assert drawn[0].dag == drawn[1].dag
-    assert len({learnt.dag for learnt in drawn}) > 1
-    assert all(learnt.score >= tree.score - 1e-9 for learnt in drawn)
-    with pytest.raises(OptionError, match="same_level='depth' is not known"):
-        BFSConsistent(2, same_level="depth").learn(make_task(rows, "ll"))
-
-
 def test_of_equal_parent_sets_the_smallest_and_first_is_taken():
     # b, c and d repeat a: one of them tells all
     a = np.tile([0, 1, 2], 20)

@@ -39,13 +39,6 @@ def test_where_attributes_add_up_those_that_help_are_taken_the_best_first(worth)
     assert tuple(seen) == learnt.steps
 
 
-def test_the_search_is_greedy_and_stops_when_no_single_attribute_helps():
-    # a and b help only together; c helps alone
-    value = {frozenset(): 0.0, frozenset({2}): 1.0, frozenset({0, 1}): 9.0}
-    task = make_task(random_rows(0, states=(2, 2, 2)), evaluate=lambda dag: value.get(frozenset(chosen(dag)), -1.0))
-    assert chosen(Selective().learn(task).dag) == {2}
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_with_patience_for_every_set_the_best_of_all_sets_is_found(seed):
     value = np.random.default_rng(seed).random(32)

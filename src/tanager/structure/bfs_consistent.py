@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
-from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.counts.count_store import BYTES_PER_CELL, CountStore
 from tanager.counts.family import Family
 from tanager.errors import MemoryLimitError
-from tanager.registry import check_option
 from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, decomposable_score, level, smallest_gain
@@ -29,22 +26,18 @@ MEMORIES_ALLOWED = 64
 class BFSConsistent(StructureLearner):
     """Each attribute takes the best set of at most `max_parents` attributes that come before it.
 
-    The order is breadth first through the best tree (`Tree`). The tree itself is one of the candidates, so the result
-    never scores below it (Carvalho, Oliveira and Sagot 2007, algorithm 1). `max_parents=0` is naive Bayes. About
-    n^(k+1) / (k+1)! families are counted. Of equal sets the smaller, then the first, is taken.
+    The order is breadth first through the best tree (`Tree`), by name within a level. The tree itself is one of the
+    candidates, so the result never scores below it (Carvalho, Oliveira and Sagot 2007, algorithm 1). `max_parents=0` is
+    naive Bayes. About n^(k+1) / (k+1)! families are counted. Of equal sets the smaller, then the first, is taken.
 
     Parameters
     ----------
     max_parents : int
         The most attribute parents of an attribute, k.
-    same_level : "name", "tree" or "random"
-        Who comes first of attributes that are as far from the root: "name" as the paper has it, or what it leaves to
-        future work: "tree", breadth first through the best tree over that level alone, or "random".
     """
 
-    def __init__(self, max_parents: int = 2, same_level: Literal["name", "tree", "random"] = "name") -> None:
+    def __init__(self, max_parents: int = 2) -> None:
         self.max_parents = max_parents
-        self.same_level = same_level
 
     def learn(self, task: StructureTask) -> LearntStructure:
         score = decomposable_score(task, "bckg")
@@ -58,58 +51,33 @@ class BFSConsistent(StructureLearner):
         search.step(_check_size(task, most), 0.0)
         gains = terms.edge_gains()
         smallest = smallest_gain(search.score)
-        order = self._order(level(gains, smallest), score.score_equivalent, task.seed)
-        best = _Best(n_attributes, smallest)
+        order = breadth_first(best_tree(level(gains, smallest), score.score_equivalent))
+        best: dict[int, tuple[float, tuple[int, ...]]] = dict.fromkeys(range(n_attributes), (0.0, ()))
+
+        def offer(child: int, parents: tuple[int, ...], gain: float) -> None:
+            if gain > best[child][0] + smallest:
+                best[child] = gain, parents
+
         for position, child in enumerate(order):
             for parent in sorted(order[:position]):
-                best.offer(child, (parent,), gains[parent, child])
+                offer(child, (parent,), float(gains[parent, child]))
         for families in _batches(task.counts, order, most):
             tables = task.counts.tables(families, keep=False)
             for family, gain in zip(families, terms.gains(families, tables).tolist(), strict=True):
-                best.offer(family.child, family.parents[:-1], gain)
+                offer(family.child, family.parents[:-1], gain)
         for child in order:
-            if best.parents[child]:
-                parents = ", ".join(task.names[parent] for parent in best.parents[child])
-                search.step(f"add {parents} -> {task.names[child]}", best.gain[child])
-        return search.learnt(Dag.augmented_naive_bayes(best.parents))
-
-    def _order(self, gains: NDArray[np.float64], score_equivalent: bool, seed: int) -> list[int]:
-        """All attributes, those nearer to the root of the best tree first."""
-        levels = tree_levels(best_tree(gains, score_equivalent))
-        same_level = check_option("same_level", self.same_level, ["name", "tree", "random"])
-        if same_level == "tree":
-            trees = [best_tree(gains[np.ix_(nodes, nodes)], score_equivalent) for nodes in levels]
-            levels = [nodes[breadth_first(tree)] for nodes, tree in zip(levels, trees, strict=True)]
-        elif same_level == "random":
-            random = np.random.default_rng(seed)
-            levels = [random.permutation(nodes) for nodes in levels]
-        return np.concatenate(levels).tolist()
+            gain, parents = best[child]
+            if parents:
+                search.step(f"add {', '.join(task.names[parent] for parent in parents)} -> {task.names[child]}", gain)
+        return search.learnt(Dag.augmented_naive_bayes([best[child][1] for child in range(n_attributes)]))
 
 
-class _Best:
-    """The best parent set offered to each attribute so far."""
-
-    def __init__(self, n_attributes: int, smallest: float) -> None:
-        self.smallest = smallest  # a gain that counts
-        self.parents: list[tuple[int, ...]] = [()] * n_attributes
-        self.gain = [0.0] * n_attributes
-
-    def offer(self, child: int, parents: tuple[int, ...], gain: float) -> None:
-        if gain > self.gain[child] + self.smallest:
-            self.parents[child], self.gain[child] = parents, float(gain)
-
-
-def tree_levels(parents: Parents) -> list[NDArray[np.intp]]:
+def breadth_first(parents: Parents) -> list[int]:
     """Nodes of a tree by their distance from the root, those of a level by number."""
     levels = [np.flatnonzero(parents == NO_PARENT)]
     while levels[-1].size:
         levels.append(np.flatnonzero(np.isin(parents, levels[-1])))
-    return levels[:-1]
-
-
-def breadth_first(parents: Parents) -> list[int]:
-    """Nodes of a tree by level, within a level by number."""
-    return np.concatenate(tree_levels(parents)).tolist()
+    return np.concatenate(levels).tolist()
 
 
 def _batches(counts: CountStore, order: Sequence[int], most: int) -> Iterator[list[Family]]:

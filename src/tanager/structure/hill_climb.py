@@ -7,9 +7,9 @@ are a matrix of the same shape, so that a step looks at them all at once.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +119,7 @@ class _Climb:
             move, gain = chosen
             graph = move.apply(graph)
             visited.append(graph.tobytes())
-            self.search.step(f"{move.action} {names[move.parent]} -> {names[move.child]}", gain)
+            self.search.step(f"{ACTIONS[move.action]} {names[move.parent]} -> {names[move.child]}", gain)
             idle += 1
             if self.search.score > highest + smallest_gain(highest):
                 top, highest, idle = graph, self.search.score, 0
@@ -129,7 +129,11 @@ class _Climb:
     def _choose(self, graph: Adjacency, visited: Collection[bytes]) -> tuple[Move, float] | None:
         legal = legal_moves(graph, self.rules)
         smallest = smallest_gain(self.search.score)
-        for move, gain in moves(legal, self.gains(graph, legal, self.search.score), smallest):
+        gains = self.gains(graph, legal, self.search.score)
+        # The best first; of equal ones in the order add, delete, reverse, the lowest edge first.
+        places = np.argwhere(legal)
+        for place in places[np.argsort(-level(gains[legal], smallest), kind="stable")].tolist():
+            move, gain = Move(*place), float(gains[*place])
             if self.tabu == 0:
                 return (move, gain) if gain > smallest else None
             if move.apply(graph).tobytes() not in visited:
@@ -179,9 +183,8 @@ def _evaluated_gains(task: StructureTask) -> GainsOfMoves:
 
     def gains(graph: Adjacency, legal: NDArray[np.bool_], score: float) -> Gains:
         result = np.full(legal.shape, -np.inf)
-        for action, parent, child in np.argwhere(legal).tolist():
-            after = Move(ACTIONS[action], parent, child).apply(graph)
-            result[action, parent, child] = evaluate(task, to_dag(after)) - score
+        for place in np.argwhere(legal).tolist():
+            result[*place] = evaluate(task, to_dag(Move(*place).apply(graph))) - score
         return result
 
     return gains
@@ -193,23 +196,21 @@ def _random_graph(rules: Rules, random: np.random.Generator) -> Adjacency:
     for _ in range(2 * len(graph)):
         legal = legal_moves(graph, rules)
         if legal.any():
-            action, parent, child = random.choice(np.argwhere(legal)).tolist()
-            graph = Move(ACTIONS[action], parent, child).apply(graph)
+            graph = Move(*random.choice(np.argwhere(legal)).tolist()).apply(graph)
     return graph
 
 
-@dataclass(frozen=True)
-class Move:
-    """Add, delete or reverse the edge `parent` -> `child`."""
+class Move(NamedTuple):
+    """Add, delete or reverse (0, 1 or 2) the edge `parent` -> `child`."""
 
-    action: str
+    action: int
     parent: int
     child: int
 
     def apply(self, graph: Adjacency) -> Adjacency:
         result = graph.copy()
-        result[self.parent, self.child] = self.action == "add"
-        if self.action == "reverse":
+        result[self.parent, self.child] = self.action == 0
+        if self.action == 2:
             result[self.child, self.parent] = True
         return result
 
@@ -282,18 +283,6 @@ def legal_moves(graph: Adjacency, rules: Rules) -> NDArray[np.bool_]:
     detour = (graph.astype(np.float32) @ paths.astype(np.float32)) > 0
     reverse = free & rules.allowed.T & room.T & ~detour
     return np.stack([add, free, reverse])
-
-
-def moves(legal: NDArray[np.bool_], gains: NDArray[np.float64], smallest: float) -> Iterator[tuple[Move, float]]:
-    """Legal moves with their score changes, best first; equal ones in the order add, delete, reverse, lowest first.
-
-    Changes are equal if they differ by less than the `smallest` gain.
-    """
-    places = np.flatnonzero(legal)
-    worth = gains.reshape(-1)[places]
-    for position in np.argsort(-level(worth, smallest), kind="stable"):
-        action, parent, child = np.unravel_index(places[position], legal.shape)
-        yield Move(ACTIONS[int(action)], int(parent), int(child)), float(worth[position])
 
 
 def to_dag(graph: Adjacency) -> Dag:
