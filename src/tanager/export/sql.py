@@ -61,10 +61,11 @@ class _Query:
         kept = [("top", "top"), *((f"w{c}", f"w{c}") for c in classes)]
         best = " ".join(f"WHEN w{c} = most THEN {c}" for c in classes)
         total = self._add([f"w{c}" for c in classes])
+        states = [f"s{k}" for k in range(len(self.program.asked))]  # -1 refuses the row
         steps = {
             **self._search_steps(),
             "states": self._states(),
-            "sums": [*sums, self._refusal()],
+            "sums": [*sums, ("refused", self._extreme(states or ["0"], greatest=False))],
             "highest": [*passed, ("top", f"CASE WHEN refused < 0 THEN NULL ELSE {top} END")],
             "weights": [("top", "top"), *weights],
             "totals": [*kept, ("total", total), ("most", self._extreme([f"w{c}" for c in classes], greatest=True))],
@@ -125,7 +126,8 @@ class _Query:
         if not searched:
             return {}
         grids = {k: Grid.of(column.cuts) for k, column in searched.items()}
-        others = [(f"r{k}", dialect.name(self.program.asked[k].name)) for k in self._unsearched]
+        columns = enumerate(self.program.asked)
+        others = [(f"r{k}", dialect.name(column.name)) for k, column in columns if k not in searched]
         numbers = [(f"n{k}", self._number(column)) for k, column in searched.items()]
         passed = [(name, name) for name, _ in (*others, *numbers)]
         begun = [*passed, *((f"f{k}", self._below(grid, f"n{k}")) for k, grid in grids.items())]
@@ -158,10 +160,6 @@ class _Query:
         if not self.dialect.searches:
             return []
         return [k for k, column in enumerate(self.program.asked) if len(column.cuts) > FEW]
-
-    @cached_property
-    def _unsearched(self) -> list[int]:
-        return [k for k in range(len(self.program.asked)) if k not in self._searched]
 
     def _number(self, column: ColumnSchema) -> str:
         """A cell as a number, NULL where it is missing."""
@@ -205,10 +203,6 @@ class _Query:
             order = sorted(range(len(keys)), key=lambda code: keys[code])
             state = ask_category([(texts[code], code) for code in order], value, unseen)
         return f"CASE {' '.join(questions)} ELSE {state} END"
-
-    def _refusal(self) -> Column:
-        """-1 for a row with a state of -1."""
-        return "refused", self._extreme([f"s{k}" for k in range(len(self.program.asked))] or ["0"], greatest=False)
 
     def _sums(self) -> tuple[list[Column], list[list[str]]]:
         """The sums of each class, and their names: of a mixture one of each member."""

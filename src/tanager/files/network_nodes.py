@@ -238,7 +238,13 @@ def xml_text(text: str) -> str:
 
 def plain(text: str) -> str:
     """The text that was escaped, whatever the format."""
-    return ESCAPE.sub(lambda match: _character(match["code"]) if match["code"] else "", text)
+
+    def character(match: re.Match[str]) -> str:
+        number = int(match["code"] or "0", 16)
+        # A code beyond Unicode is somebody's name, not an escape.
+        return "" if not match["code"] else chr(number) if number <= 0x10FFFF else match[0]
+
+    return ESCAPE.sub(character, text)
 
 
 def _escape(text: str, unsafe: re.Pattern[str]) -> str:
@@ -247,8 +253,3 @@ def _escape(text: str, unsafe: re.Pattern[str]) -> str:
 
 def _code(character: str) -> str:
     return f"_0x{ord(character):02X}_"
-
-
-def _character(code: str) -> str:
-    # A code beyond Unicode is somebody's name, not an escape.
-    return chr(int(code, 16)) if int(code, 16) <= 0x10FFFF else f"_0x{code}_"

@@ -183,7 +183,8 @@ def read_net(text: str) -> list[FileNode]:
             case ["potential", [str(name), *parents]]:
                 add_once(tables, name, (parents, block.values.get("data")))
             case heading:
-                raise DocumentError(f"it has a block {shorten(_heading(heading))}, expected 'node' or 'potential'")
+                words = " ".join(item for item in heading if isinstance(item, str))
+                raise DocumentError(f"it has a block {shorten(words)}, expected 'node' or 'potential'")
     if not states:
         raise DocumentError("it has no node, so it is not a .net file")
     return [_net_node(name, states[name], *tables.get(name, ([], None))) for name in states]
@@ -216,10 +217,6 @@ def _nested(rows: Sequence[str], n_states: Sequence[int]) -> str:
     for n in reversed(n_states):
         rows = [f"({' '.join(rows[first : first + n])})" for first in range(0, len(rows), n)]
     return rows[0]
-
-
-def _heading(heading: Sequence[Item]) -> str:
-    return " ".join(item for item in heading if isinstance(item, str))
 
 
 def read_dne(text: str) -> list[FileNode]:

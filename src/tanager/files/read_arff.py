@@ -135,13 +135,11 @@ def _read_rows(rows: bytes, attributes: Sequence[Attribute], missing: list[str])
         raise pa.ArrowInvalid("a quoted cell is never closed")
     columns = [column.combine_chunks() for column in table.columns]
     if blanks:
-        columns = [_trim(column, missing).cast(kind) for column, kind in zip(columns, types, strict=True)]
+        nothing = pa.array(missing)
+        trimmed = map(pc.utf8_trim_whitespace, columns)
+        columns = [pc.if_else(pc.is_in(cells, value_set=nothing), None, cells) for cells in trimmed]
+        columns = [column.cast(kind) for column, kind in zip(columns, types, strict=True)]
     return columns
-
-
-def _trim(column: pa.Array, missing: list[str]) -> pa.Array:
-    trimmed = pc.utf8_trim_whitespace(column)
-    return pc.if_else(pc.is_in(trimmed, value_set=pa.array(missing)), None, trimmed)
 
 
 def _convert(column: pa.Array, attribute: Attribute) -> pa.Array:

@@ -6,7 +6,6 @@ import codecs
 import csv
 import io
 import re
-import sys
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -115,11 +114,6 @@ def read_csv(file: Path, delimiter: str | None, cells: CellRules) -> pa.Table:
 def read_csv_bytes(data: bytes, where: str, cells: CellRules) -> pa.Table:
     """The comma-separated table in a text that is in memory."""
     return _parse(TextSource(lambda: io.BytesIO(data), where), ",", cells)
-
-
-def read_csv_stdin(cells: CellRules) -> pa.Table:
-    """The comma-separated table on standard input."""
-    return read_csv_bytes(sys.stdin.buffer.read(), "standard input", cells)
 
 
 def _parse(text: TextSource, delimiter: str | None, cells: CellRules) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -26,7 +27,7 @@ from tanager.files.read_csv import (
     is_utf8,
     parse_options,
     read_csv,
-    read_csv_stdin,
+    read_csv_bytes,
     read_header,
     read_options,
     times_as_durations,
@@ -63,7 +64,7 @@ def read_table(path: str | os.PathLike[str], cells: CellRules = PLAIN) -> pa.Tab
     integers, a column of numbers floats; dates, times and booleans are recognised; an ARFF header declares the types.
     """
     if os.fspath(path) == "-":
-        return check_names(read_csv_stdin(cells), "standard input")
+        return check_names(read_csv_bytes(sys.stdin.buffer.read(), "standard input", cells), "standard input")
     kind = table_format(path)
     file = check_readable(path)
     if kind == "zip":

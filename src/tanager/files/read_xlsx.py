@@ -27,7 +27,7 @@ from tanager.registry import list_names
 
 ENCRYPTED = bytes.fromhex("d0cf11e0a1b11ae1")
 """A workbook with a password is a file of another kind, which begins so; so does one of Excel before 2007."""
-LEADING_ZERO = re.compile(r"0\d+\Z")
+CODE = re.compile(r"0\d+\Z")
 PIECE = 1 << 20
 LONGEST_TAG = 1 << 16
 # A tag ends where the next one begins, so that nothing is read twice.
@@ -56,7 +56,9 @@ def read_xlsx(file: Path, cells: CellRules) -> pa.Table:
     text = io.StringIO()
     csv.writer(text).writerows([_text(cell) for cell in (*row, *[""] * (width - len(row)))] for row in rows)
     names = [_text(cell) for cell in rows[0]]
-    coded = [name for k, name in enumerate(names) if any(_leads_with_zero(row[k]) for row in rows[1:] if k < len(row))]
+    # Codes of digits that were typed as text: as numbers they would lose their zeros.
+    pairs = (pair for row in rows[1:] for pair in zip(names, row, strict=False))
+    coded = {name for name, cell in pairs if isinstance(cell, str) and CODE.match(cell)}
     return read_csv_bytes(text.getvalue().encode(), where, replace(cells, texts=[*cells.texts, *coded]))
 
 
@@ -111,11 +113,6 @@ def _text(cell: object) -> str:
     if isinstance(cell, datetime.datetime):
         return str(cell.date() if cell.time() == datetime.time() else cell)
     return str(cell)
-
-
-def _leads_with_zero(cell: object) -> bool:
-    """Whether a cell is a code of digits that was typed as text, since as a number it would lose its zeros."""
-    return isinstance(cell, str) and LEADING_ZERO.match(cell) is not None
 
 
 def check_workbook_size(file: Path, where: str) -> None:
