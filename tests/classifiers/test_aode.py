@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
-from sklearn.base import clone
 
 from tanager import (
     BayesianNetworkClassifier,
@@ -184,21 +183,6 @@ def test_conditional_weights_do_not_change_with_the_order_of_columns_or_rows_or_
     )
     repeated = fitted(np.repeat(X, weights, axis=0), np.repeat(y, weights), weights="conditional")
     np.testing.assert_allclose(repeated.predict_proba(X), learner.predict_proba(X), rtol=1e-6)
-
-
-def test_conditional_weights_are_the_same_from_a_stream():
-    X, y = make_table(10, 200)
-    table = pd.DataFrame(X, columns=list("abcd")).assign(outcome=y)
-    batches = iter([table.iloc[:70], table.iloc[70:]])
-    clf = BayesianNetworkClassifier(AnDE(weights="conditional"), None, "frequency", categorical_features="all")
-    streamed = clone(clf).fit(batches, "outcome")
-    np.testing.assert_allclose(streamed.network_.weights, fitted(X, y, weights="conditional").network_.weights)
-
-
-def test_with_no_superparents_it_is_naive_bayes():
-    X, y = make_table(2)
-    naive = NaiveBayesClassifier(parameters="frequency", categorical_features="all").fit(X, y)
-    np.testing.assert_allclose(fitted(X, y, n=0).predict_proba(X), naive.predict_proba(X), rtol=1e-12)
 
 
 def test_one_attribute_is_its_own_superparent():

@@ -1,6 +1,5 @@
 """BayesianNetworkClassifier and TANClassifier: the scikit-learn face over real work, and what it refuses."""
 
-import pickle
 import threading
 
 import numpy as np
@@ -54,14 +53,6 @@ def test_an_unseen_category_is_summed_out_exactly():
     np.testing.assert_allclose(clf.predict_proba(row)[0], [expected[label] for label in clf.classes_], rtol=1e-10)
 
 
-def test_both_engines_learn_the_same_network():
-    X, y = drawn(3)
-    one, other = (TANClassifier(criterion="ll", engine=engine).fit(X, y) for engine in ("numpy", "numba"))
-    assert one.network_.dag == other.network_.dag
-    for a, b in zip(one.network_.tables, other.network_.tables, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
 @pytest.mark.parametrize("estimator", [NaiveBayesClassifier(), TANClassifier(parameters="frequency"), TANClassifier()])
 def test_integer_weights_equal_repeated_rows(estimator):
     X, y = iris()
@@ -98,12 +89,6 @@ def test_it_works_in_pipelines_column_transformers_and_grid_searches():
         transform="pandas"
     )
     assert make_pipeline(prepared, NaiveBayesClassifier()).fit(towns, [0, 1] * 20).score(towns, [0, 1] * 20) == 1.0
-
-
-def test_a_pickled_classifier_predicts_the_same():
-    X, y = iris()
-    clf = TANClassifier().fit(X, y)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).predict_proba(X), clf.predict_proba(X))
 
 
 def test_eight_threads_may_predict_at_once():

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from sklearn.base import clone
 from sklearn.utils.class_weight import compute_class_weight
 
 from all_parts import make_classifier
 from classifiers.stream_tables import assert_same_model, cut, mixed_table, split
-from tanager import NaiveBayesClassifier, OptionError, TANClassifier, load_model, save_model
+from tanager import NaiveBayesClassifier, OptionError, TANClassifier
 from tanager.parameters import Conditional
 
 MODELS = [
@@ -69,21 +67,6 @@ def test_balanced_weighs_rows_of_weight_two_as_two():
     assert_same_model(weighted, repeated)
 
 
-@pytest.mark.parametrize("weight", [None, "w"])
-@pytest.mark.parametrize(("structure", "parameters"), MODELS)
-def test_class_weights_of_a_stream_are_those_of_memory(structure, parameters, weight, small_chunks):
-    table = mixed_table(gaps=0.1)
-    X, y = split(table)
-    rows = np.random.default_rng(1).integers(0, 5, table.num_rows) / 2
-    clf = make_classifier(structure, parameters=parameters, class_weight=weights_of(y))
-    local = clone(clf).fit(X, y, None if weight is None else rows)
-    batches = table if weight is None else table.append_column("w", pa.array(rows))
-    streamed = clf.fit(cut(batches, [100, 150, 330]), "outcome", weight)
-    assert streamed.encoder_.schema == local.encoder_.schema
-    # A descent that stops early spreads the rounding of sums.
-    np.testing.assert_allclose(streamed.predict_proba(X), local.predict_proba(X), rtol=0, atol=1e-4)
-
-
 def test_partial_fit_weighs_classes_as_fit_does():
     X, y = split(mixed_table(200))
     labels, weights = y.to_numpy(str), weights_of(y)
@@ -122,12 +105,3 @@ def test_unusable_class_weights_are_refused_in_words(class_weight, message):
         NaiveBayesClassifier(class_weight=class_weight).fit(*split(table))
     with pytest.raises(OptionError, match=message):
         NaiveBayesClassifier(class_weight=class_weight).fit(cut(table, [100]), "outcome")
-
-
-@pytest.mark.parametrize("class_weight", ["balanced", {0: 2, 1: 0.5}])
-def test_a_model_file_keeps_class_weights(class_weight, tmp_path):
-    clf = NaiveBayesClassifier(class_weight=class_weight).fit([["a"], ["b"], ["b"]], [0, 1, 1])
-    save_model(clf, tmp_path / "model.json")
-    same = load_model(tmp_path / "model.json")
-    assert same.class_weight == class_weight
-    assert (same.predict_proba([["a"]]) == clf.predict_proba([["a"]])).all()

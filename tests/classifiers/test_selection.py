@@ -1,18 +1,29 @@
-"""Selection that sees nothing it should not: noise is refused, and neither order nor repetition of rows matters."""
+"""Choices of a fit through the classifier: structure, criterion and strengths."""
+
+from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import ClassifierMixin
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score
 
-from all_parts import make_classifier
-from tanager import BayesianNetworkClassifier
+import tanager
+from all_parts import FITTING, make_classifier
+from tanager import BayesianNetworkClassifier, classifiers, structure_score
 from tanager.additive.trace import AdditiveTrace
+from tanager.errors import OptionError
 from tanager.parameters import Conditional
 from tanager.parameters.conditional.cross_validation import split_folds
+from tanager.scores import BIC, CLL
+from tanager.structure import STRUCTURES, Fixed
 
-STRUCTURES = ("tan", "bckg", "kdb", "hill-climb", "additive")
+WITH_STRENGTHS = ("tan", "bckg", "kdb", "hill-climb", "additive")
 
 
 def thirty_of_three(generator, n_rows=300):
@@ -31,7 +42,7 @@ def normal(generator, n_rows=300):
 @pytest.mark.parametrize(
     ("make", "structure", "n_seeds"),
     [
-        *((two_of_ten, structure, 20) for structure in STRUCTURES),
+        *((two_of_ten, structure, 20) for structure in WITH_STRENGTHS),
         (thirty_of_three, "tan", 20),
         (thirty_of_three, "kdb", 20),
         (thirty_of_three, "additive", 10),
@@ -149,3 +160,151 @@ def test_strengths_are_chosen_by_the_objective(objective):
     losses = [loss for _, loss in clf.fit(X, y).trace_.parameters.held_out]
     assert losses[0] == pytest.approx({"error": 0.5, "squared": 0.25}[objective], abs=0.01)
     assert min(losses) < losses[0]
+
+
+def tables_without(codes: np.ndarray, y: np.ndarray, row: int | None, n_states: list[int]) -> list[np.ndarray]:
+    """Laplace frequencies (classes, states) of each attribute and of the class, counted row by row, one left out."""
+    counts = [np.ones((2, n)) for n in n_states] + [np.ones((1, 2))]
+    for other in range(len(y)):
+        if other != row:
+            counts[-1][0, y[other]] += 1
+            for attribute in range(len(n_states)):
+                counts[attribute][y[other], codes[other, attribute]] += 1
+    return [table / table.sum(axis=1, keepdims=True) for table in counts]
+
+
+def select(codes: np.ndarray, y: np.ndarray, leave_one_out: bool) -> set[int]:
+    """Greedy forward selection by sum_t log P(c_t | x_t), each row judged by tables learnt without it, or with it."""
+    n_states = (codes.max(axis=0) + 1).tolist()
+    tables = [tables_without(codes, y, row if leave_one_out else None, n_states) for row in range(len(y))]
+
+    def value(attributes: set[int]) -> float:
+        total = 0.0
+        for row in range(len(y)):
+            joint = np.log(tables[row][-1][0])
+            for attribute in attributes:
+                joint = joint + np.log(tables[row][attribute][:, codes[row, attribute]])
+            total += joint[y[row]] - np.log(np.exp(joint).sum())
+        return total
+
+    chosen: set[int] = set()
+    while others := set(range(codes.shape[1])) - chosen:
+        best = max(sorted(others), key=lambda attribute: value(chosen | {attribute}))
+        if not value(chosen | {best}) > value(chosen):
+            break
+        chosen.add(best)
+    return chosen
+
+
+def test_it_takes_in_what_refits_without_each_row_in_turn_choose():
+    """A column of nearly as many values as rows tells the rows it was counted from apart, and no other."""
+    rng = np.random.default_rng(0)
+    y = np.tile([0, 1], 20)
+    sign = np.where(rng.random(40) < 0.8, y, 1 - y)
+    number = np.concatenate([rng.permutation(20), rng.permutation(20)])
+    codes = np.column_stack([number, sign, rng.integers(0, 2, 40)])
+    assert select(codes, y, leave_one_out=False) != select(codes, y, leave_one_out=True) == {1}
+    X = pd.DataFrame(codes, columns=["number", "sign", "noise"]).astype(str)
+    network = BayesianNetworkClassifier("selective", parameters="frequency").fit(X, y).network_
+    assert {child for parent, child in network.dag.edges} == {1}
+
+
+X, y = load_iris(return_X_y=True)
+ASKING = [name for name, make in STRUCTURES.items() if make().asks_criterion]
+NOT_ASKING = [*(name for name in STRUCTURES if name not in ASKING), Fixed({1: [0]})]
+PRESETS_WITHOUT = ["KDBClassifier", "NaiveBayesClassifier", "SelectiveNaiveBayesClassifier"]
+
+
+def test_all_trees_are_weighed_by_k2_where_no_criterion_is_given():
+    default, given = (
+        BayesianNetworkClassifier("tree-average", criterion, "frequency").fit(X, y) for criterion in (None, "k2")
+    )
+    assert default.structure_score_ == given.structure_score_
+
+
+@pytest.mark.parametrize("structure", [name for name in ASKING if name != "tree-average"])
+def test_without_a_criterion_a_structure_that_asks_for_one_is_chosen_by_fcll(structure):
+    default, given = (
+        BayesianNetworkClassifier(structure, criterion, "frequency").fit(X, y) for criterion in (None, "fcll")
+    )
+    assert default.model_.dag == given.model_.dag
+    assert default.structure_score_ == given.structure_score_
+    attributes = len(X[0])
+    parents = {child: [each for each in default.model_.dag.parents[child] if each < attributes] for child in range(4)}
+    assert default.structure_score_ == pytest.approx(structure_score(X, y, parents, criterion="fcll"))
+
+
+@pytest.mark.parametrize("criterion", ["bic", BIC()])
+@pytest.mark.parametrize("structure", NOT_ASKING)
+def test_a_criterion_that_a_structure_does_not_ask_for_is_refused(structure, criterion):
+    clf = BayesianNetworkClassifier(structure, criterion, FITTING.get(str(structure), "conditional"))
+    with pytest.raises(OptionError, match=r"criterion=.* is chosen without one(.|\n)*'tan', 'bckg', 'hill-climb'"):
+        clf.fit(X, y)
+    assert clf.set_params(criterion=None).fit(X, y).structure_score_ is None
+
+
+@pytest.mark.parametrize("name", PRESETS_WITHOUT)
+def test_a_preset_that_asks_for_no_criterion_has_no_such_option(name):
+    clf = getattr(classifiers, name)()
+    assert "criterion" not in clf.get_params()
+    assert clf.fit(X, y).structure_score_ is None
+
+
+def test_score_is_the_method_of_scikit_learn():
+    clf = tanager.TANClassifier(criterion="bic", parameters="frequency").fit(X, y)
+    assert tanager.TANClassifier.score is ClassifierMixin.score
+    assert clf.score(X, y) == accuracy_score(y, clf.predict(X))
+
+
+@pytest.mark.parametrize(("penalty", "price"), [("aic", 1.0), ("bic", np.log(150) / 2), ("mdl", np.log(150) / 2)])
+def test_a_penalised_conditional_likelihood_pays_for_every_free_parameter(penalty, price):
+    parents = {1: [0], 3: [0, 2]}
+    tables = BayesianNetworkClassifier(Fixed(parents), None, "frequency").fit(X, y).model_.tables
+    free = sum(table.shape[0] * (table.shape[1] - 1) for table in tables)
+    plain = structure_score(X, y, parents, "cll")
+    assert structure_score(X, y, parents, "cll", penalty=penalty) == pytest.approx(plain - price * free)
+
+
+def test_hill_climbing_by_conditional_description_length_takes_the_edges_that_pay_for_their_parameters():
+    clf = BayesianNetworkClassifier("hill-climb", CLL(penalty="mdl"), "frequency").fit(X, y)
+    parents = {child: [each for each in clf.model_.dag.parents[child] if each < 4] for child in range(4)}
+    found = structure_score(X, y, parents, "cll", penalty="mdl")
+    assert clf.structure_score_ == pytest.approx(found)
+    for child, parent in permutations(range(4), 2):
+        edge = {parent} if parent not in parents[child] else set()
+        changed = {**parents, child: [*(set(parents[child]) - {parent}), *edge]}
+        if parent in parents[child] or not is_reached(parents, parent, child):
+            assert structure_score(X, y, changed, "cll", penalty="mdl") <= found + 1e-9
+
+
+def test_the_highest_conditional_likelihood_of_naive_bayes_is_that_of_logistic_regression():
+    """Where every attribute is a child of the class alone the two are one family of P(class | row)."""
+    table = X[:, 1:2].round()  # the classes overlap, so that there is a maximum
+    hot = (table == np.unique(table)).astype(float)
+    free = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000).fit(hot, y)
+    expected = free.predict_log_proba(hot)[np.arange(len(y)), y].sum()
+    found = structure_score(table, y, {}, "cll", tables="conditional", categorical_features="all")
+    assert found == pytest.approx(expected, abs=1e-3)
+    assert structure_score(table, y, {}, "cll", categorical_features="all") < found
+
+
+def test_hill_climbing_with_conditional_tables_ends_where_no_single_edge_pays_for_its_parameters():
+    score, few = CLL("mdl", tables="conditional"), X[:, :3]
+    clf = BayesianNetworkClassifier("hill-climb", score, "conditional").fit(few, y)
+    parents = {child: [each for each in clf.model_.dag.parents[child] if each < 3] for child in range(3)}
+    found = structure_score(few, y, parents, "cll", penalty="mdl", tables="conditional")
+    assert clf.structure_score_ == pytest.approx(found, abs=1e-3)
+    for child, parent in permutations(range(3), 2):
+        if parent not in parents[child] and not is_reached(parents, parent, child):
+            changed = {**parents, child: [*parents[child], parent]}
+            assert structure_score(few, y, changed, "cll", penalty="mdl", tables="conditional") <= found + 1e-3
+
+
+def is_reached(parents, above, below):
+    """Whether `below` is an ancestor of `above`, or the same."""
+    return above == below or any(is_reached(parents, parent, below) for parent in parents[above])
+
+
+def test_an_unknown_penalty_is_refused():
+    with pytest.raises(OptionError, match="penalty='bif' is not known; expected one of 'bic'"):
+        structure_score(X, y, {}, "cll", penalty="bif")

@@ -7,8 +7,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tanager import (
     BayesianNetworkClassifier,
@@ -114,24 +112,6 @@ def test_an_edge_is_certain_where_a_column_is_a_copy_and_trees_have_one_edge_les
     assert probability == pytest.approx(1.0, abs=1e-12)
     assert probability + sum(p for _, p in others) == pytest.approx(3.0, abs=1e-10)
     assert [p for _, p in others] == sorted((p for _, p in others), reverse=True)
-
-
-@settings(max_examples=6, deadline=None)
-@given(st.integers(0, 2**16), st.booleans())
-def test_order_of_columns_and_rows_and_repeated_rows_change_nothing(seed, forest):
-    X, y = make_table(seed, 40)
-    generator = np.random.default_rng(seed)
-    weights, columns, rows = generator.integers(1, 4, len(y)), generator.permutation(4), generator.permutation(40)
-    table = pd.DataFrame(X.astype(str), columns=list(NAMES))
-    other = table.iloc[np.repeat(rows, weights[rows]), columns]
-    first = BayesianNetworkClassifier(TreeAverage(forest), parameters="frequency").fit(table, y, weights)
-    second = BayesianNetworkClassifier(TreeAverage(forest), parameters="frequency")
-    second.fit(other, np.repeat(y[rows], weights[rows]))
-    np.testing.assert_allclose(first.predict_proba(table), second.predict_proba(table.iloc[:, columns]), rtol=1e-9)
-    assert first.structure_score_ == pytest.approx(second.structure_score_, rel=1e-12)
-    pairs = {frozenset(pair): p for pair, p in second.network_.edge_probability.items()}
-    for pair, p in first.network_.edge_probability.items():
-        assert pairs[frozenset(pair)] == pytest.approx(p, abs=1e-10)
 
 
 def test_explanations_add_up_and_an_absent_attribute_adds_nothing():
