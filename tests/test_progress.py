@@ -76,7 +76,8 @@ def test_the_time_left_is_that_of_the_steps_left_at_the_pace_of_those_done():
 
 FIT = """
 import numpy as np
-from tanager import TANClassifier, progress
+from tanager import TANClassifier
+from tanager.runtime import progress
 progress.LONG = 0.0
 rng = np.random.default_rng(0)
 X = rng.integers(0, 3, (300, 4))
