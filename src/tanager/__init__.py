@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         NaiveBayesClassifier,
         TANClassifier,
     )
-    from tanager.classifiers.calibration import calibration
     from tanager.classifiers.studies import structure_score
     from tanager.decide.classifiers import FixedDecisionClassifier, TunedDecisionClassifierCV
     from tanager.edits import apply_edits, undo_edits
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from tanager.explain.counterfactual import counterfactuals
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
+    from tanager.metrics.calibration import calibration
     from tanager.network import Network
     from tanager.tuning.tune import tune
 
@@ -71,7 +71,7 @@ __all__ = [
 # These names are imported on first use, so that `import tanager` costs next to nothing.
 _HOMES = {
     "tanager.classifiers": ["AdditiveClassifier", "BayesianNetworkClassifier", "NaiveBayesClassifier", "TANClassifier"],
-    "tanager.classifiers.calibration": ["calibration"],
+    "tanager.metrics.calibration": ["calibration"],
     "tanager.decide.classifiers": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
     "tanager.classifiers.studies": ["structure_score"],
     "tanager.edits": ["apply_edits", "undo_edits"],

@@ -212,7 +212,7 @@ def test_predictions_of_an_edited_model_are_its_explanations(clf, rows):
 
 
 def test_undo_gives_the_old_model_bit_by_bit_in_memory_and_from_files(clf, rows, tmp_path):
-    quality = cross_validate_model(NaiveBayesClassifier().fit(*rows), *rows, folds=2)
+    quality = cross_validate_model(NaiveBayesClassifier().fit(*rows), *rows, cv=2)
     old = copy(clf).prepare_intervals(rows[0][:80], rows[1][:80])
     assert old.posterior_ is not None
     save_model(old, tmp_path / "old.json", quality=quality)

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from sklearn import metrics
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, StratifiedShuffleSplit
 
 from cli.iris_table import IRIS, NAMES, SPECIES
@@ -41,15 +42,15 @@ def by_hand(folds) -> tuple[np.ndarray, np.ndarray]:
 GROUPS = np.arange(150) % 17
 WAYS = {
     "default": ({}, lambda: StratifiedKFold(5, shuffle=True, random_state=0).split(X, CODES)),
-    "folds": ({"folds": 3, "seed": 4}, lambda: StratifiedKFold(3, shuffle=True, random_state=4).split(X, CODES)),
+    "folds": ({"cv": 3, "random_state": 4}, lambda: StratifiedKFold(3, shuffle=True, random_state=4).split(X, CODES)),
     "repeats": (
-        {"folds": 3, "repeats": 2},
+        {"cv": 3, "repeats": 2},
         lambda: [
             fold for seed in (0, 1) for fold in StratifiedKFold(3, shuffle=True, random_state=seed).split(X, CODES)
         ],
     ),
     "groups": (
-        {"folds": 4, "groups": GROUPS},
+        {"cv": 4, "groups": GROUPS},
         lambda: StratifiedGroupKFold(4, shuffle=True, random_state=0).split(X, CODES, GROUPS),
     ),
 }
@@ -72,7 +73,7 @@ def test_the_quality_is_that_of_cross_validation_by_hand(fitted, options, folds)
 
 
 def test_the_folds_of_a_quality_are_those_that_were_dealt(fitted):
-    found = cross_validate_model(fitted, X, SPECIES, folds=4)
+    found = cross_validate_model(fitted, X, SPECIES, cv=4)
     folds = list(StratifiedKFold(4, shuffle=True, random_state=0).split(X, CODES))
     for number, (_, test) in enumerate(folds):
         np.testing.assert_array_equal(np.flatnonzero(found.predictions.folds == number), test)
@@ -82,13 +83,13 @@ def test_the_folds_of_a_quality_are_those_that_were_dealt(fitted):
 
 def test_of_a_large_table_one_part_is_held_out_and_the_words_say_so(fitted, monkeypatch):
     monkeypatch.setattr(cross_validation, "MAX_COST_FOR_FOLDS", 3 * 600 - 1)
-    found = cross_validate_model(fitted, X, SPECIES, seed=3)
+    found = cross_validate_model(fitted, X, SPECIES, random_state=3)
     ((train, test),) = StratifiedShuffleSplit(1, test_size=30, random_state=3).split(X, CODES)
     p, rows = by_hand([(np.sort(train), np.sort(test))])
     np.testing.assert_array_equal(found.predictions.probabilities, p)
     np.testing.assert_array_equal(found.predictions.class_codes, CODES[rows])
     assert found.split == "one part of 30 rows held out"
-    assert cross_validate_model(fitted, X, SPECIES, folds=5).n_rows == 150
+    assert cross_validate_model(fitted, X, SPECIES, cv=5).n_rows == 150
     monkeypatch.setattr(cross_validation, "MAX_COST_FOR_FOLDS", 3 * 600)
     assert cross_validate_model(fitted, X, SPECIES).split == "5 folds"
 
@@ -128,8 +129,8 @@ def test_no_group_is_on_both_sides_of_a_fold():
 
 
 def test_intervals_of_groups_are_those_of_rows_where_each_row_is_a_group(fitted):
-    alone = cross_validate_model(fitted, X, SPECIES, folds=3, groups=np.arange(150))
-    whole = cross_validate_model(fitted, X, SPECIES, folds=3, groups=np.arange(150) // 5)
+    alone = cross_validate_model(fitted, X, SPECIES, cv=3, groups=np.arange(150))
+    whole = cross_validate_model(fitted, X, SPECIES, cv=3, groups=np.arange(150) // 5)
     n_rows = len(SPECIES)
     assert alone.n_rows == whole.n_rows == n_rows
     assert alone.low.accuracy < alone.measures.accuracy < alone.high.accuracy
@@ -156,6 +157,12 @@ def test_rows_without_a_class_are_left_out_and_the_classifier_stays_as_it_was(fi
     np.testing.assert_array_equal(fitted.predict_proba(X), before)
 
 
+def test_a_classifier_that_is_not_fitted_has_the_same_quality_but_no_digest(fitted):
+    found, expected = (cross_validate_model(clf, X, SPECIES, cv=3) for clf in (clone(fitted), fitted))
+    np.testing.assert_array_equal(found.predictions.probabilities, expected.predictions.probabilities)
+    assert (found.digest, found.measures) == ("", expected.measures)
+
+
 BAD = {
     "one group": ({"groups": ["a"] * 150}, DataError, "all rows are of one group"),
     "fewer groups than folds": ({"groups": CODES}, DataError, "3 groups, fewer than the 5 folds"),
@@ -166,7 +173,7 @@ BAD = {
     "a period of one class": ({"times": np.arange(150)}, DataError, "fold 1 would be fitted to 25 rows of one class"),
     "both": ({"times": np.arange(150), "groups": GROUPS}, OptionError, "by group or by time"),
     "time again": ({"times": np.arange(150), "repeats": 2}, OptionError, "nothing to repeat"),
-    "no fold": ({"folds": 1}, OptionError, "at least 2"),
+    "no fold": ({"cv": 1}, OptionError, "at least 2"),
     "no repeat": ({"repeats": 0}, OptionError, "at least 1"),
     "too few groups given": ({"groups": [1, 2]}, ValueError, "inconsistent numbers of samples"),
 }

@@ -249,7 +249,7 @@ def model() -> TANClassifier:
 
 @pytest.fixture(scope="module")
 def quality(model) -> Quality:
-    return cross_validate_model(model, MIXED, LABELS, folds=3)
+    return cross_validate_model(model, MIXED, LABELS, cv=3)
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def quality(model):
-    return cross_validate_model(*model, folds=2)
+    return cross_validate_model(*model, cv=2)
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ SET_THRESHOLD = (
 def model():
     X, y = mixed_table(5, n_rows=300, n_classes=2, gaps=0.05)
     clf = AdditiveClassifier(pairs=8, trees=False).fit(X, y)
-    return clf, X, y, cross_validate_model(clf, X, y, folds=2)
+    return clf, X, y, cross_validate_model(clf, X, y, cv=2)
 
 
 @pytest.fixture(scope="module")

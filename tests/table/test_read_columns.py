@@ -17,8 +17,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from tanager import AdditiveClassifier, DataError, DataWarning, FileError, NaiveBayesClassifier, TANClassifier
-from tanager.classifiers.calibration import calibration
 from tanager.files.model_file import load_model, save_model
+from tanager.metrics.calibration import calibration
 from tanager.table import MDLPDiscretizer
 from tanager.table.columns import DictionaryColumn, NumericColumn, gaps
 from tanager.table.read_columns import read_arrow, read_columns

@@ -70,7 +70,7 @@ def demo(
         for name, spec in MODELS.items():
             update(name, len(measured), len(MODELS))
             clf = cast(TableClassifier, parse_estimator(spec)).fit(X, y)
-            measured[name] = cross_validate_model(clf, X, y, folds=FOLDS)
+            measured[name] = cross_validate_model(clf, X, y, cv=FOLDS)
     quality = measured[name]  # of the default model, the last
     _print_comparison(
         measured,

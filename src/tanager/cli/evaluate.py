@@ -138,10 +138,9 @@ def _held_out(
 def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json: bool) -> None:
     import numpy as np
 
-    from tanager.classifiers.training_rows import quality_of_training_table
     from tanager.cli.training_data import read_rows
     from tanager.decide import measure_decision
-    from tanager.evaluate.cross_validate import labelled_rows
+    from tanager.evaluate.cross_validate import labelled_rows, quality_of_training_table
     from tanager.files.model_file import load_model
     from tanager.metrics import Predictions, Quality
     from tanager.table.training_table import encode_labels

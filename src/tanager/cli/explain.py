@@ -129,7 +129,7 @@ def _shown_rows(asked: list[int] | None, n_rows: int, as_json: bool) -> list[int
 
 def _quality_of(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic] | None) -> Quality | None:
     """What cross-validation found, if these are the rows that the model was learnt from."""
-    from tanager.classifiers.training_rows import quality_of_training_table
+    from tanager.evaluate.cross_validate import quality_of_training_table
     from tanager.table.training_table import missing_labels
 
     if y is None or clf.quality_ is None:

@@ -205,7 +205,7 @@ def _validate(clf: TableClassifier, X: pa.Table, y: NamedLabels, seed: int, upda
         update(message, done + 1, None if total is None else total + 1)
 
     try:
-        return cross_validate_model(clf, X, y, seed=seed, update=after_fit)
+        return cross_validate_model(clf, X, y, random_state=seed, update=after_fit)
     except DataError as error:
         say(f"Not cross-validated: {error}")
         return None

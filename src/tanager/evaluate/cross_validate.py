@@ -5,6 +5,7 @@ Rows are held out by stratified folds, by repeats of them, by groups, by time, o
 
 from __future__ import annotations
 
+import hashlib
 import time
 import warnings
 from dataclasses import dataclass, replace
@@ -17,16 +18,22 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, StratifiedShuffleSplit
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from tanager.arrays import Codes
-from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.training_rows import table_digest
+from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.metrics import Predictions, Probabilities, Quality
 from tanager.runtime.progress import Update
 from tanager.table.stream.source import is_stream
-from tanager.table.training_table import missing_labels, read_labels, read_rows, read_training, warn_left_out
+from tanager.table.training_table import (
+    encode_labels,
+    missing_labels,
+    read_labels,
+    read_rows,
+    read_training,
+    warn_left_out,
+)
 
 Labels = NDArray[np.generic]
 RowNumbers = NDArray[np.intp]
@@ -45,28 +52,28 @@ def cross_validate_model(
     X: object,
     y: ArrayLike,
     *,
-    folds: int | None = None,
+    cv: int | None = None,
     repeats: int = 1,
     groups: ArrayLike | None = None,
     times: ArrayLike | None = None,
-    seed: int = 0,
+    random_state: int = 0,
     update: Update | None = None,
 ) -> Quality:
-    """How good a fitted classifier is on rows new to it: clones of it are fitted to parts of its training table.
+    """How good a classifier is on rows new to it: clones of it are fitted to parts of a table.
 
     `clf` stays as it is. Rows whose class is missing are neither judged nor learnt from; the others count the same.
-    The quality knows the table by a digest, so that `report` can tell whether it is asked about rows that the model has
-    learnt from.
+    The quality of a fitted classifier knows the table by a digest, so that `report` can tell whether it is asked about
+    rows that the model has learnt from.
 
     Parameters
     ----------
     clf : TableClassifier
-        Fitted to X and y.
+        Fitted to X and y, or not fitted.
     X : table
-        What it was fitted to.
+        The rows.
     y : array of shape (n_rows,)
-        The classes that it was fitted to.
-    folds : int, optional
+        Their classes.
+    cv : int, optional
         Parts of the rows, each judged by a model of the others. By default 5; where rows x attributes x classes are
         more than two million, a single part is held out, a fifth of the rows and at most 10,000.
     repeats : int
@@ -75,8 +82,8 @@ def cross_validate_model(
         The group of each row. Rows of one group are held out together, and drawn together for the intervals.
     times : array, optional
         When each row was. Each period is judged by a model of the rows before it.
-    seed : int
-        For the folds.
+    random_state : int
+        Seed of the folds.
     update : callable, optional
         Told how far the work is (`tanager.runtime.progress`).
 
@@ -90,24 +97,24 @@ def cross_validate_model(
     >>> from sklearn.datasets import load_iris
     >>> from tanager import TANClassifier, cross_validate_model
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> clf = TANClassifier(criterion="bic", parameters="frequency").fit(X, y)
-    >>> quality = cross_validate_model(clf, X, y)
+    >>> quality = cross_validate_model(TANClassifier(criterion="bic", parameters="frequency"), X, y)
     >>> quality.split, quality.n_rows, 0.9 < quality.measures.accuracy < 1.0
     ('5 folds', 150, True)
     """
-    check_is_fitted(clf)
+    fitted = hasattr(clf, "classes_")
     if is_stream(X):
         raise DataError("cross-validation needs the table in memory, and X comes batch by batch.")
     group = None if groups is None else read_groups(groups)
     time = None if times is None else read_times(times)
     check_consistent_length(group, time, read_labels(y))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # fit has said what there is to say of the table
-        labels, labelled = labelled_rows(X, y, clf.classes_)
+        if fitted:
+            warnings.simplefilter("ignore")  # fit has said what there is to say of the table
+        labels, labelled = labelled_rows(X, y, clf.classes_ if fitted else None)
         rows = take_rows(X, labelled)
         marks = [None if each is None else each[labelled] for each in (group, time)]
-        found = validate(clf, rows, labels, HeldOut(folds, repeats, marks[0], marks[1], seed), update)
-    return replace(found, digest=table_digest(clf, rows, labels))
+        found = validate(clf, rows, labels, HeldOut(cv, repeats, marks[0], marks[1], random_state), update)
+    return replace(found, digest=table_digest(clf, rows, labels)) if fitted else found
 
 
 def labelled_rows(X: object, y: ArrayLike, classes: Labels | None = None) -> tuple[Labels, NDArray[np.intp]]:
@@ -370,3 +377,23 @@ def _ranks(column: pa.ChunkedArray, what: str) -> NDArray[np.uint64]:
         )
     ranks: NDArray[np.uint64] = pc.rank(column, tiebreaker="dense").to_numpy()
     return ranks
+
+
+def table_digest(clf: TableClassifier, X: object, y: ArrayLike) -> str:
+    """SHA-256 of the rows and their classes in the codes of a fitted classifier, whatever kind of table they are in."""
+    _, codes = encode_table(clf, X)
+    _, class_codes = encode_labels(read_labels(y), clf.classes_)
+    digest = hashlib.sha256(repr(codes.shape).encode())
+    for part in (codes, class_codes):
+        digest.update(np.ascontiguousarray(part, dtype="<u4").tobytes())
+    return digest.hexdigest()
+
+
+def quality_of_training_table(clf: TableClassifier, X: object, y: ArrayLike, quality: Quality | None) -> Quality | None:
+    """The quality, if it is of just this table, whose rows all have a class."""
+    if quality is None or not quality.digest:
+        return None
+    try:
+        return quality if table_digest(clf, X, y) == quality.digest else None
+    except DataError:  # no row, or a class that the model does not know: another table
+        return None

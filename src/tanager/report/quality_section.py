@@ -13,10 +13,9 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 
 from tanager.arrays import Array, Codes
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.training_rows import quality_of_training_table
 from tanager.decide import Decision, measure_decision
 from tanager.errors import DataError, DataWarning
-from tanager.evaluate.cross_validate import cross_validate_model
+from tanager.evaluate.cross_validate import cross_validate_model, quality_of_training_table
 from tanager.explain.explanation import log_base_rates
 from tanager.metrics import (
     Measures,

@@ -12,8 +12,7 @@ from sklearn.linear_model import Perceptron
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.naive_bayes import GaussianNB
 
-from tanager import BayesianNetworkClassifier
-from tanager.classifiers.calibration import calibration
+from tanager import BayesianNetworkClassifier, calibration
 from tanager.errors import DataError, OptionError
 from tanager.metrics import FLOOR
 
