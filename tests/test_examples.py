@@ -8,6 +8,7 @@ import re
 import runpy
 import shlex
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 
 import matplotlib
@@ -217,6 +218,13 @@ def test_every_public_name_is_in_the_reference(module):
     assert set(module.__all__) <= set(names_in_reference()[module.__name__])
 
 
+def test_every_name_of_the_reference_is_there():
+    for module, names in names_in_reference().items():
+        for name in names:
+            folder, _, last = f"{module}.{name}".rpartition(".")
+            assert hasattr(import_module(folder), last), f"{module}.{name}"
+
+
 def names_in_reference() -> dict[str, list[str]]:
     """Module -> names listed below its `currentmodule`."""
     found: dict[str, list[str]] = {}
@@ -224,7 +232,7 @@ def names_in_reference() -> dict[str, list[str]]:
     for line in (ROOT / "docs" / "api.md").read_text().splitlines():
         if match := re.match(r"\.\. currentmodule:: (\S+)", line):
             module = match[1]
-        elif match := re.match(r"(?:   |\.\. py:data:: )(\w+)$", line):
+        elif match := re.match(r"(?:   |\.\. py:data:: )([\w.]+)$", line):
             found.setdefault(module, []).append(match[1])
     return found
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -99,16 +98,6 @@ def test_every_public_name_has_an_example(name: str, code: str):
 @pytest.mark.parametrize(("name", "part"), PARTS)
 def test_every_registered_part_has_an_example(name: str, part: type, code: str):
     assert re.search(rf"\b{part.__name__}\(|\"{name}\"", code)
-
-
-def test_the_face_is_small_and_a_name_that_moved_says_its_address():
-    assert len(tanager.__all__) < 30
-    assert set(dir(tanager)) == {*tanager.__all__, "plots", "__doc__", "__version__"}
-    for home, names in tanager._MOVED.items():
-        for name in names:
-            assert hasattr(import_module(home), name)
-            with pytest.raises(AttributeError, match=f"is now {home}.{name}"):
-                getattr(tanager, name)
 
 
 # Left out: an extended summary and "see also" for everybody, and what a file of our style has no need of.

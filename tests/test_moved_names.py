@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
 import tanager
 from tanager.cli.main import run
+
+
+def test_the_face_is_small_and_a_name_that_moved_says_its_address():
+    assert len(tanager.__all__) < 30
+    assert set(dir(tanager)) == {*tanager.__all__, "plots", "__doc__", "__version__"}
+    for home, names in tanager._MOVED.items():
+        for name in names:
+            assert hasattr(import_module(home), name)
+            with pytest.raises(AttributeError, match=f"is now {home}.{name}"):
+                getattr(tanager, name)
 
 
 @pytest.mark.parametrize(

@@ -141,17 +141,6 @@ def test_shuffled_rows_give_the_same_structure_and_strengths(structure, n_rows):
     assert_same_choice(choice(clf.fit(X, y)), choice(clf.fit(X.iloc[order], y[order])))
 
 
-@pytest.mark.parametrize("n_rows", [150, 6_000])
-@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb"])
-def test_a_whole_weight_is_so_many_rows_in_the_choice(structure, n_rows):
-    X, y = numbers_and_categories(0, n_rows)
-    number = np.random.default_rng(1).integers(1, 4, n_rows)
-    clf = make_classifier(structure)
-    weighted = choice(clf.fit(X, y, number))
-    repeated = choice(clf.fit(X.loc[X.index.repeat(number)].reset_index(drop=True), y.repeat(number)))
-    assert_same_choice(weighted, repeated)
-
-
 @pytest.mark.parametrize("objective", ["error", "squared"])
 def test_strengths_are_chosen_by_the_objective(objective):
     """Where nothing is known but that two classes are equally frequent, an error costs 1/2 and its square 1/4."""

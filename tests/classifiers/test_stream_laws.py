@@ -82,7 +82,7 @@ def assert_streams(clf: TableClassifier, table: pa.Table) -> None:
     optimised = isinstance(parameters, Conditional) or "conditional" in repr(getattr(clf, "structure", ""))
     rtol = 1e-6 if optimised else 1e-9  # rounding of sums, spread by descents
     assert_same_model(streamed, memory, rtol)
-    if parameters in MADE_OF_COUNTS:
+    if parameters in MADE_OF_COUNTS and not optimised:
         for own, expected in zip(model_arrays(streamed), model_arrays(memory), strict=True):
             np.testing.assert_array_equal(own, expected)
     np.testing.assert_allclose(streamed.predict_proba(cut(X, [7])), memory.predict_proba(X), rtol=0, atol=rtol)

@@ -30,6 +30,11 @@ from tanager.table.rows import EncodedBatch
 from tanager.table.schema import TableSchema
 from tanager.table.training_table import TrainingTable, given_weighting, read_rows, warn_left_out, weigh_classes
 
+PARAMETERS = "Parameters\n----------\n"
+# A name and its type, then the lines that are indented.
+ENTRY = re.compile(r"^(\w+) : .*\n(?:(?:    .*)?\n)*", re.MULTILINE)
+SECTION = re.compile(r"^\w+\n-+\n", re.MULTILINE)
+
 
 @dataclass(eq=False, repr=False)
 class TANOptions(ClassifierOptions):
@@ -284,12 +289,6 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
 
     def _structure(self) -> StructureLearner:
         return NaiveBayes()
-
-
-PARAMETERS = "Parameters\n----------\n"
-# A name and its type, then the lines that are indented.
-ENTRY = re.compile(r"^(\w+) : .*\n(?:(?:    .*)?\n)*", re.MULTILINE)
-SECTION = re.compile(r"^\w+\n-+\n", re.MULTILINE)
 
 
 def _describe(preset: type, structure: type) -> None:

@@ -7,7 +7,7 @@ class that a threshold is for, `weights` (n_rows,) or None for all ones.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from tanager.errors import DataError, DataWarning, OptionError
 from tanager.metrics import Probabilities
 
 ClassCodes = NDArray[np.integer]
+
+PERCENTILES = (2.5, 97.5)
+MAX_DRAWS, MIN_DRAWS = 1000, 200
+CELLS_IN_ALL_DRAWS = 20_000_000
 
 
 def tune_for_costs(
@@ -95,11 +99,6 @@ def check_share(name: str, wanted: float) -> None:
         raise OptionError(f"{name}={wanted:g} is not valid; expected a share above 0 and at most 1.")
 
 
-PERCENTILES = (2.5, 97.5)
-MAX_DRAWS, MIN_DRAWS = 1000, 200
-CELLS_IN_ALL_DRAWS = 20_000_000
-
-
 @dataclass(frozen=True)
 class RuleCost:
     """What a rule costs per row.
@@ -119,13 +118,7 @@ class RuleCost:
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
-        return {
-            "rule": self.rule,
-            "cost": self.cost,
-            "low": self.low,
-            "high": self.high,
-            "net_benefit": self.net_benefit,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from itertools import compress
@@ -29,6 +28,11 @@ from tanager.registry import check_option, nearest_first
 from tanager.table.schema import Category, ColumnSchema
 from tanager.table.training_table import read_rows
 
+Places = NDArray[np.intp]
+LEAST_SHARE = 1e-12
+"""What a state that no training row is in weighs in a mean."""
+MAX_STEPS, TOLERANCE, SHORTEST_PART = 100, 1e-12, 1e-6
+
 
 def apply_edits(
     clf: AdditiveClassifier, edits: Edits | Edit | list[Edit], X: object = None, y: ArrayLike | None = None
@@ -36,12 +40,12 @@ def apply_edits(
     """A classifier corrected by hand; the one given stays as it is.
 
     The model must be an additive one (`AdditiveClassifier`). The new one keeps the edits, with who, when and why, in
-    `edits_` and in its file, and `undo_edits` takes them back. What was measured of the old model is not said of the
-    new one: its `quality_` is None, and intervals are to be prepared again.
+    `edits_` and in its file, and `undo_edits` takes them back. Measures of the old model are not those of the new one:
+    `quality_` is None, and intervals are to be prepared again.
 
-    A removed attribute has no say whatever: its effect, its pairs and every tree that asks for it go, and what it holds
-    says nothing of cells that are missing. A flattened or monotone curve is the attribute's own; what its pairs and
-    trees say stays.
+    A removed attribute contributes nothing: its effect, its pairs and every tree that splits on it go, and it takes no
+    part in the imputation of missing cells. A flattened or monotone curve is the attribute's main effect; its pairs and
+    trees stay.
 
     Parameters
     ----------
@@ -75,30 +79,30 @@ def apply_edits(
     """
     check_is_fitted(clf)
     clf = getattr(clf, "to_model", lambda: clf)()  # one that decides has the model within
-    network = editable_network(clf)
+    model = _additive_model(clf)
     listed = edits if isinstance(edits, Edits) else Edits((edits,) if isinstance(edits, Edit) else tuple(edits))
-    digest = model_digest(network)
+    digest = model_digest(model)
     if listed.model not in ("", digest):
         raise OptionError(
             f"the edits were made for another model (digest {listed.model[:12]}…); this one has {digest[:12]}….",
             hint="apply them to the model of the page they come from, before any other edits.",
         )
-    before = network = replace(network, gap_rule=None)
+    before = model = replace(model, gap_rule=None)
     for edit in listed:
-        network = edit_network(network, edit)
+        model = edit_model(model, edit)
     if (X is None) != (y is None):
         raise OptionError("to fit the intercept again takes rows X and their classes y, both.")
     if X is not None:
         table, codes = encode_table(clf, X)
         class_codes = read_rows(table, y, None, clf.classes_).class_codes
-        network = refit_intercept(network, codes, class_codes.astype(np.intp))
+        model = refit_intercept(model, codes, class_codes.astype(np.intp))
     filling: Filling | None = getattr(clf.gaps_, "filling", None)
     for edit in listed:
         if filling is not None and edit.what == "remove" and len(edit.attributes) == 1:
-            filling = without_attribute(filling, network.number(edit.attributes[0]))
+            filling = without_attribute(filling, model.number(edit.attributes[0]))
     edited = copy(clf)
-    edited.gaps_ = choose_rule(network, filling, clf.missing)
-    edited.model_ = replace(network, gap_rule=edited.gaps_)
+    edited.gaps_ = choose_rule(model, filling, clf.missing)
+    edited.model_ = replace(model, gap_rule=edited.gaps_)
     signed = replace(listed.signed(), model=digest)
     edited.edits_ = (*clf.edits_, Revision(signed, before, clf.gaps_, clf.quality_, clf.posterior_, X is not None))
     edited.quality_ = edited.posterior_ = None
@@ -125,13 +129,13 @@ def undo_edits(clf: AdditiveClassifier) -> AdditiveClassifier:
         raise OptionError("the model has no edits to undo.")
     *earlier, last = clf.edits_
     undone = copy(clf)
-    undone.gaps_, undone.model_ = last.gaps, replace(last.network, gap_rule=last.gaps)
+    undone.gaps_, undone.model_ = last.gaps, replace(last.model, gap_rule=last.gaps)
     undone.edits_, undone.quality_, undone.posterior_ = tuple(earlier), last.quality, last.posterior
     return undone
 
 
-def editable_network(clf: TableClassifier) -> AdditiveModel:
-    """The model of a classifier that can be edited: an additive one."""
+def _additive_model(clf: TableClassifier) -> AdditiveModel:
+    """The model of a classifier, which has to be an additive one."""
     if clf.model_.kind != "effects":
         raise OptionError(
             "edits change the terms of an additive model; this one is made of tables.",
@@ -140,44 +144,34 @@ def editable_network(clf: TableClassifier) -> AdditiveModel:
     return clf.model_
 
 
-Places = NDArray[np.intp]
-
-LEAST_SHARE = 1e-12
-"""What a state that no training row is in weighs in a mean."""
-
-
-def edit_network(network: AdditiveModel, edit: Edit) -> AdditiveModel:
-    """The network after one edit."""
-    attributes = [_attribute(network, name) for name in edit.attributes]
-    change: Callable[[AdditiveModel, list[int], Edit], AdditiveModel] = {
-        "flatten": _flatten,
-        "monotone": _make_monotone,
-        "remove": _remove,
-    }[edit.what]
-    return change(network, attributes, edit)
+def edit_model(model: AdditiveModel, edit: Edit) -> AdditiveModel:
+    """The model after one edit."""
+    attributes = [_attribute(model, name) for name in edit.attributes]
+    if edit.what == "remove":
+        return _remove(model, attributes, edit)
+    change = _flatten if edit.what == "flatten" else _make_monotone
+    return change(model, attributes[0], edit)
 
 
-def _flatten(network: AdditiveModel, attributes: list[int], edit: Edit) -> AdditiveModel:
+def _flatten(model: AdditiveModel, attribute: int, edit: Edit) -> AdditiveModel:
     """m[s] = sum_s w_s m[s] / sum_s w_s for the states s of the stretch; w are the shares of the training rows.
 
     m is the curve: the main effect and what trees say of the attribute alone. The main effect makes up for both.
     """
-    attribute = attributes[0]
-    states = stretch(network.columns[attribute], edit)
-    main, trees = network.mains[attribute].copy(), tree_mains(network)[attribute][states]
+    states = stretch(model.columns[attribute], edit)
+    main, trees = model.mains[attribute].copy(), tree_mains(model)[attribute][states]
     curve = main[states] + trees
-    main[states] = np.average(curve, axis=0, weights=_weights(network, attribute, states)) - trees
-    return _with_main(network, attribute, main)
+    main[states] = np.average(curve, axis=0, weights=_weights(model, attribute, states)) - trees
+    return _with_main(model, attribute, main)
 
 
-def _make_monotone(network: AdditiveModel, attributes: list[int], edit: Edit) -> AdditiveModel:
+def _make_monotone(model: AdditiveModel, attribute: int, edit: Edit) -> AdditiveModel:
     """The isotonic regression of the log odds o_c of a class (`class_odds`), weighted by the training rows.
 
     They are those of the curve, as in `_flatten`. What it adds, d, is shared so that odds between other classes stay:
     (K - 1)/K d to the class, -d/K to each other.
     """
-    attribute = attributes[0]
-    column = network.columns[attribute]
+    column = model.columns[attribute]
     if not column.has_order:
         raise OptionError(
             f"{edit.where!r}: the categories of {column.name!r} have no order, so no curve to be monotone.",
@@ -185,48 +179,48 @@ def _make_monotone(network: AdditiveModel, attributes: list[int], edit: Edit) ->
         )
     rising = check_option("direction", edit.direction, DIRECTIONS) == "increasing"
     states = stretch(column, edit)
-    label = _class(network, edit)
-    main, n_classes = network.mains[attribute].copy(), len(network.intercept)
-    odds = class_odds(main[states] + tree_mains(network)[attribute][states])[:, label]
-    weights = _weights(network, attribute, states)
+    label = _class(model, edit)
+    main, n_classes = model.mains[attribute].copy(), len(model.intercept)
+    odds = class_odds(main[states] + tree_mains(model)[attribute][states])[:, label]
+    weights = _weights(model, attribute, states)
     added = isotonic_regression(odds, sample_weight=weights, increasing=rising) - odds
     main[states] -= added[:, np.newaxis] / n_classes
     main[states, label] += added
-    return _with_main(network, attribute, main)
+    return _with_main(model, attribute, main)
 
 
-def _remove(network: AdditiveModel, attributes: list[int], edit: Edit) -> AdditiveModel:
+def _remove(model: AdditiveModel, attributes: list[int], edit: Edit) -> AdditiveModel:
     """No effect of a pair; or none of an attribute, its pairs and the trees that ask for it."""
     if len(attributes) == 2:
-        keep = [set(pair) != set(attributes) for pair in network.pairs]
+        keep = [set(pair) != set(attributes) for pair in model.pairs]
         if all(keep):
             raise OptionError(f"{edit.where!r}: the model has no such pair.", hint="`clf.model_.edges` lists them.")
     else:
-        keep = [attributes[0] not in pair for pair in network.pairs]
-        network = _with_main(network, attributes[0], np.zeros_like(network.mains[attributes[0]]))
-        if network.forest is not None:
-            forest = without_trees_of(network.forest, attributes[0])
-            network = replace(network, forest=forest, tree_share=0.0 if forest is None else network.tree_share)
+        keep = [attributes[0] not in pair for pair in model.pairs]
+        model = _with_main(model, attributes[0], np.zeros_like(model.mains[attributes[0]]))
+        if model.forest is not None:
+            forest = without_trees_of(model.forest, attributes[0])
+            model = replace(model, forest=forest, tree_share=0.0 if forest is None else model.tree_share)
     return replace(
-        network,
-        pairs=tuple(compress(network.pairs, keep)),
-        tables=tuple(compress(network.tables, keep)),
-        pair_densities=tuple(compress(network.pair_densities, keep)),
+        model,
+        pairs=tuple(compress(model.pairs, keep)),
+        tables=tuple(compress(model.tables, keep)),
+        pair_densities=tuple(compress(model.pair_densities, keep)),
     )
 
 
-def _with_main(network: AdditiveModel, attribute: int, main: Array) -> AdditiveModel:
+def _with_main(model: AdditiveModel, attribute: int, main: Array) -> AdditiveModel:
     """With another main effect. What was drawn by hand has no spread between fits."""
-    mains, spreads = list(network.mains), list(network.spreads)
+    mains, spreads = list(model.mains), list(model.spreads)
     if spreads:
         changed = (main != mains[attribute]).any(axis=1)[:-1]
         spreads[attribute] = np.where(changed[:, np.newaxis], 0.0, spreads[attribute])
     mains[attribute] = main
-    return replace(network, mains=tuple(mains), spreads=tuple(spreads))
+    return replace(model, mains=tuple(mains), spreads=tuple(spreads))
 
 
-def _weights(network: AdditiveModel, attribute: int, states: Places) -> Array:
-    return np.maximum(network.densities[attribute][states], LEAST_SHARE)
+def _weights(model: AdditiveModel, attribute: int, states: Places) -> Array:
+    return np.maximum(model.densities[attribute][states], LEAST_SHARE)
 
 
 def stretch(column: ColumnSchema, edit: Edit) -> Places:
@@ -272,8 +266,8 @@ def read_bound(bound: Bound, column: ColumnSchema) -> float | None:
     raise OptionError(f"{bound!r} is no end for a stretch of {column.name!r}; expected {expected}.")
 
 
-def _class(network: AdditiveModel, edit: Edit) -> int:
-    classes = network.columns[-1].states
+def _class(model: AdditiveModel, edit: Edit) -> int:
+    classes = model.columns[-1].states
     if edit.of is not None:
         return _find(classes, edit.of, f"{edit.where!r}: there is no class")
     if len(classes) > 2:
@@ -293,9 +287,9 @@ def _find(states: tuple[Category, ...], wanted: Category, problem: str) -> int:
     raise OptionError(f"{problem} {wanted!r}; the nearest are {nearest}.")
 
 
-def _attribute(network: AdditiveModel, name: str) -> int:
-    node = network.number(name)
-    if node == len(network.columns) - 1:
+def _attribute(model: AdditiveModel, name: str) -> int:
+    node = model.number(name)
+    if node == len(model.columns) - 1:
         raise OptionError(f"{name!r} is the class: only attributes and pairs of them can be edited.")
     return node
 
@@ -335,20 +329,17 @@ def _given_class(filler: Network, attribute: int) -> Array:
     return found
 
 
-MAX_STEPS, TOLERANCE, SHORTEST_PART = 100, 1e-12, 1e-6
-
-
-def refit_intercept(network: AdditiveModel, codes: Codes, class_codes: NDArray[np.intp]) -> AdditiveModel:
+def refit_intercept(model: AdditiveModel, codes: Codes, class_codes: NDArray[np.intp]) -> AdditiveModel:
     r"""The b of greatest likelihood, sum_r log P(c_r | x_r): at it the mean of P(c | x) is the share of class c.
 
     A missing cell counts with its expected effect. Newton's method, each step halved until the likelihood grows.
     """
-    n_classes = len(network.intercept)
+    n_classes = len(model.intercept)
     shares = np.bincount(class_codes, minlength=n_classes) / max(1, len(class_codes))
     if not shares.all():
-        absent = network.columns[-1].states[int(np.argmin(shares))]
+        absent = model.columns[-1].states[int(np.argmin(shares))]
         raise DataError(f"no row has the class {absent!r}: the intercept cannot be fitted to these rows.")
-    sums = network.log_joint(codes)
+    sums = model.log_joint(codes)
     rows = np.arange(len(codes))
 
     def answer(shift: Array) -> tuple[float, Array]:
@@ -368,7 +359,7 @@ def refit_intercept(network: AdditiveModel, codes: Codes, class_codes: NDArray[n
         if following[0] < value:
             break
         shift, (value, proba) = shift + part * step, following
-    return replace(network, intercept=network.intercept + shift - shift.mean())
+    return replace(model, intercept=model.intercept + shift - shift.mean())
 
 
 def without_trees_of(forest: Forest, attribute: int) -> Forest | None:

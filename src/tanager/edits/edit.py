@@ -167,13 +167,13 @@ class Edits:
 
 @dataclass(frozen=True)
 class Revision:
-    """Edits, and what the model was before them: network, rule about gaps, quality, posterior.
+    """Edits, and what the classifier was before them: model, rule about missing cells, quality, posterior.
 
     `refitted` says that the intercept was fitted again too.
     """
 
     edits: Edits
-    network: AdditiveModel
+    model: AdditiveModel
     gaps: GapRule
     quality: Quality | None
     posterior: AnyPosterior | None = None
@@ -183,13 +183,13 @@ class Revision:
         return f"{self.edits}\nThe intercept was fitted again." if self.refitted else str(self.edits)
 
 
-def model_digest(network: AdditiveModel) -> str:
-    """SHA-256 of the columns and effects of a network: by it edits know their model."""
-    digest = hashlib.sha256(repr([(column.name, column.states) for column in network.columns]).encode())
-    digest.update(repr(network.pairs).encode())
-    for array in (network.intercept, *network.mains, *network.tables):
+def model_digest(model: AdditiveModel) -> str:
+    """SHA-256 of the columns and effects of an additive model, by which edits know their model."""
+    digest = hashlib.sha256(repr([(column.name, column.states) for column in model.columns]).encode())
+    digest.update(repr(model.pairs).encode())
+    for array in (model.intercept, *model.mains, *model.tables):
         digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-    if (forest := network.forest) is not None:
+    if (forest := model.forest) is not None:
         for tree_array in (forest.roots, forest.of_class, forest.attributes, forest.ends, forest.left, forest.values):
             digest.update(np.ascontiguousarray(tree_array, dtype="<f8").tobytes())
     return digest.hexdigest()

@@ -168,7 +168,7 @@ def write_revisions(
     written: list[Json] = []
     after = effect_parts(network), write_filling(rule)
     for revision in reversed(revisions):
-        before = effect_parts(revision.network), write_filling(revision.gaps)
+        before = effect_parts(revision.model), write_filling(revision.gaps)
         changed = {key: part for key, part in before[0].items() if json.dumps(part) != json.dumps(after[0][key])}
         measured = {"quality": write_quality(revision.quality), **write_posterior(revision.posterior)}
         entry: dict[str, Json] = {"effects": cast(Json, changed), **measured}

@@ -58,7 +58,8 @@ def calibration(
     (284, True)
     """
     check_option("strategy", strategy, ["uniform", "quantile"])
-    if not isinstance(n_bins, Integral) or int(n_bins) < 1:
+    bins: object = n_bins
+    if not isinstance(bins, Integral) or int(bins) < 1:
         raise OptionError(f"n_bins={n_bins!r} must be a whole number above zero.")
     if not callable(getattr(clf, "predict_proba", None)):
         raise OptionError(f"{type(clf).__name__} has no predict_proba, so there are no probabilities to judge.")

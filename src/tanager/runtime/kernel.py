@@ -36,11 +36,6 @@ def kernel_part(function: F) -> F:
     return _decorate(function, inline="always")
 
 
-def is_loaded() -> bool:
-    """Whether this process has compiled a kernel, or loaded one from disk: then numba's own start is paid for."""
-    return any(getattr(dispatcher, "signatures", ()) for dispatcher in _dispatchers)
-
-
 def _decorate(function: F, **options: Any) -> F:
     from numba import njit
 

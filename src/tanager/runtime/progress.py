@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 LONG = 1.0
 """Seconds after which work is long."""
 
+_bars: list[Progress] = []
+"""Those that are shown, or will be."""
+
 
 class Update(Protocol):
     """Say how far the work is: what is under way, and how many of how many steps are done."""
@@ -136,6 +139,3 @@ def _ignore(message: str, done: float = 0, total: float | None = None) -> None:
 
 
 _current: ContextVar[Update] = ContextVar("progress", default=_ignore)
-
-_bars: list[Progress] = []
-"""Those that are shown, or will be."""

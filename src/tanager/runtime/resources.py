@@ -1,4 +1,4 @@
-"""Threads over blocks of rows or attributes, for kernels and NumPy calls that release the interpreter lock."""
+"""Resources of the machine: threads over blocks of rows or attributes, memory that is left, Python's collector."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _n_jobs: ContextVar[int | None] = ContextVar("n_jobs", default=None)
+
+UNKNOWN = 1 << 62
 
 
 @contextmanager
@@ -88,8 +90,6 @@ def _pool(n_workers: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of its parent's threads
-
-UNKNOWN = 1 << 62
 
 
 def physical_memory() -> int:

@@ -81,7 +81,7 @@ class HillClimb(StructureLearner):
         search = Search(task, total_score(task, to_dag(graph)))
         climb = _Climb(task, rules, search, tabu)
         climb.run(graph)
-        random = np.random.default_rng(task.seed)
+        random = np.random.default_rng(task.random_state)
         for restart in range(restarts):
             graph = _random_graph(rules, random)
             score = total_score(task, to_dag(graph))

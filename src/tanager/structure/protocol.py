@@ -34,7 +34,7 @@ class StructureTask:
     counts        counts of the training table, by family
     criterion     the score that says how good a structure is; None for a learner that asks for none
     names         names of the nodes, the class last
-    seed          for learners that draw at random; the same seed gives the same structure
+    random_state  seed for learners that draw at random; the same one gives the same structure
     report        called with each step taken, for progress; None for nobody
     evaluate      how good a structure is as a classifier, larger is better, for what no sum over families can say: the
                   value of a score that is not decomposable, the wrapped measure of `Selective`
@@ -49,7 +49,7 @@ class StructureTask:
     counts: CountStore
     criterion: FamilyScore | CLL | None
     names: tuple[str, ...]
-    seed: int = 0
+    random_state: int = 0
     report: Callable[[Step], None] | None = None
     evaluate: Callable[[Dag], float] | None = None
     columns: tuple[int, ...] = ()
