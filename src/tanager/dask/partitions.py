@@ -35,12 +35,11 @@ from tanager.table.training_table import (
     TrainingTable,
     UnlabelledRows,
     Weighting,
-    class_factors,
     encode_labels,
     read_rows,
     read_sample_weight,
     target_name,
-    times_factors,
+    weigh_rows,
 )
 from tanager.table.value_counts import ValueCounts
 
@@ -154,8 +153,8 @@ class Reader:
                 return None, UnlabelledRows(table, weights)
             rows = read_rows(table, labels, weights, classes, unlabelled=True)
             if self.class_weight is not None:
-                factors = class_factors(self.class_weight, rows.classes)
-                rows = replace(rows, weights=times_factors(rows.weights, factors, rows.class_codes))
+                weights = weigh_rows(self.class_weight, rows.classes, rows.class_codes, rows.weights)
+                rows = replace(rows, weights=weights)
             return rows, rows.unlabelled
 
     def _check(self, frame: Any) -> None:

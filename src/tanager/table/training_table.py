@@ -22,6 +22,9 @@ from tanager.table.read_columns import holds_nothing, read_columns, without_mask
 from tanager.table.rows import Weights
 from tanager.table.schema import ColumnSchema
 
+Weighting = Mapping[object, float]
+"""The weight of each class that is named; 1 for the others."""
+
 CLASS_NAME = "class"
 ROWS_COUNTED = (1e-6, 2.0**53)
 """The least and the most that weights may sum to: beyond it a float does not change when one is added."""
@@ -266,9 +269,6 @@ def missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:
     return np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(len(labels), dtype=bool)
 
 
-Weighting = Mapping[object, float]
-
-
 def weigh_classes(rows: TrainingTable, class_weight: object) -> TrainingTable:
     """A whole training set, the weight of each row times that of its class.
 
@@ -279,12 +279,21 @@ def weigh_classes(rows: TrainingTable, class_weight: object) -> TrainingTable:
         return rows
     if class_weight == "balanced":
         totals = np.bincount(rows.class_codes, rows.weights, minlength=len(rows.classes))
-        factors: NDArray[np.float64] = totals.sum() / (len(totals) * totals)
+        factors = totals.sum() / (len(totals) * totals)
+        weighting: Weighting = dict(zip(rows.classes.tolist(), factors.tolist(), strict=True))
     else:
         weighting = read_weighting(class_weight)
         check_classes(weighting, rows.classes)
-        factors = class_factors(weighting, rows.classes)
-    return replace(rows, weights=times_factors(rows.weights, factors, rows.class_codes))
+    return replace(rows, weights=weigh_rows(weighting, rows.classes, rows.class_codes, rows.weights))
+
+
+def weigh_rows(
+    weighting: Weighting, classes: NDArray[np.generic], class_codes: Codes, weights: Weights | None
+) -> Weights:
+    """(n_rows,) the weight of each row times that of its class."""
+    factors = np.array([weighting.get(label, 1.0) for label in classes.tolist()], dtype=np.float64)
+    of_rows: Weights = factors[class_codes]
+    return of_rows if weights is None else of_rows * weights
 
 
 def given_weighting(class_weight: object, where: str) -> Weighting | None:
@@ -322,16 +331,3 @@ def check_classes(weighting: Weighting | None, classes: NDArray[np.generic]) -> 
         raise OptionError(
             f"class_weight names the class {unknown[0]!r}, which the table does not have; its classes are {labels}."
         )
-
-
-def class_factors(weighting: Weighting, classes: NDArray[np.generic]) -> NDArray[np.float64]:
-    """(n_classes,) the weight of each; 1 where none is given."""
-    return np.array([weighting.get(label, 1.0) for label in classes.tolist()], dtype=np.float64)
-
-
-def times_factors(
-    weights: Weights | None, factors: NDArray[np.float64], class_codes: NDArray[np.integer]
-) -> NDArray[np.float64]:
-    """(n_rows,) the weight of each row times that of its class."""
-    of_rows: NDArray[np.float64] = factors[class_codes]
-    return of_rows if weights is None else of_rows * weights

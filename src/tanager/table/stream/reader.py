@@ -36,11 +36,10 @@ from tanager.table.training_table import (
     check_least,
     check_total,
     check_two_classes,
-    class_factors,
     encode_labels,
     say_left_out,
-    times_factors,
     warn_of_weights,
+    weigh_rows,
 )
 
 # Of a numeric column that is to be cut: from more values on fewer bins are counted faster later, by way of the disk.
@@ -139,7 +138,7 @@ class StreamReader:
             self._weight += table.n_rows if weights is None else float(weights.sum())
             class_codes, weighting = self._encode_labels(table), self._options.class_weight
             if weighting is not None:
-                weights = times_factors(weights, class_factors(weighting, self._classes.values), class_codes)
+                weights = weigh_rows(weighting, self._classes.values, class_codes, weights)
             rows = BatchRows(class_codes, self._classes.n_values, weights)
             self._count_classes(rows)
             labelled.add(table, rows, class_codes)
