@@ -10,7 +10,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
@@ -21,7 +20,7 @@ from tanager.registry import check_option
 from tanager.runtime.resources import map_threads, thread_limit
 from tanager.table.columns import code_dtype
 from tanager.table.read_columns import without_mask
-from tanager.table.training_table import read_sample_weight
+from tanager.table.training_table import encode_labels, read_sample_weight
 from tanager.table.value_counts import ValueCounts, count_values, midpoints, no_cuts, quantile_cuts, rank_sorted
 
 Discretizer = Callable[[ValueCounts, int], NDArray[np.float64]]
@@ -81,7 +80,10 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         A row of integer weight w counts as w rows, exactly.
         """
         table, labels = validate_data(self, without_mask(X), without_mask(y), dtype=np.float64, ensure_all_finite=False)
-        class_codes, n_classes = _encode_classes(labels)
+        if labels.dtype.kind == "f":
+            check_classification_targets(labels)  # refuses a target of real numbers
+        classes, class_codes = encode_labels(labels)
+        n_classes = len(classes)
         weights: Array | None = None
         if sample_weight is not None:
             weights = read_sample_weight(sample_weight, table)
@@ -267,17 +269,6 @@ def _pays(whole: _Segments, low: _Segments, high: _Segments) -> Flags:
     spread = [part.n_classes * part.disorder / part.weight for part in (whole, low, high)]  # k E
     gain = whole.disorder - low.disorder - high.disorder
     return gain > np.log(whole.weight - 1) + log_choices - (spread[0] - spread[1] - spread[2])
-
-
-def _encode_classes(y: NDArray[np.generic]) -> tuple[Indices, int]:
-    """Codes from 0, some perhaps unused, and one more than the largest. A target of real numbers is refused."""
-    if y.dtype.kind == "f":
-        check_classification_targets(y)
-    if y.dtype.kind in "iu" and int(y.max()) - int(y.min()) < y.size:
-        codes = np.subtract(y, y.min(), dtype=np.intp, casting="unsafe")  # in int8, 127 - -128 would overflow
-    else:
-        codes = LabelEncoder().fit_transform(y).astype(np.intp)
-    return codes, int(codes.max()) + 1
 
 
 def _changes(items: NDArray[np.generic]) -> Flags:

@@ -6,6 +6,7 @@ Both add up over batches, and are all that a discretiser needs to know, whatever
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -185,15 +186,6 @@ def _sum_by_key(
     return distinct[positive], totals[positive]
 
 
-@dataclass(frozen=True)
-class _Summary:
-    """Some rows; `error` bounds what is missing of the weight at or below any value."""
-
-    counts: ValueCounts
-    weight: float
-    error: float
-
-
 class ValueSketch:
     """Summaries of batches, merged two by two as a binary counter adds: memory grows with the logarithm of batches.
 
@@ -204,51 +196,35 @@ class ValueSketch:
 
         (1 + ceil(log2 b)) n / n_groups,
 
-    0.17 % for a billion rows in batches of 131,072; a value is never taken for a smaller one. `error` is the bound
-    that holds for the batches seen, which is less.
+    0.17 % for a billion rows in batches of 131,072; a value is never taken for a smaller one.
     """
 
     def __init__(self, n_groups: int = N_GROUPS) -> None:
         self._n_groups = n_groups
-        self._levels: dict[int, _Summary] = {}
+        self._levels: dict[int, ValueCounts] = {}
 
     def add(self, counts: ValueCounts) -> None:
         """Add the rows of one batch."""
-        summary = self._compress(_Summary(counts, float(counts.weights.sum()), 0.0))
-        level = 0
+        summary, level = self._compress(counts), 0
         while level in self._levels:
-            summary = self._compress(_merge(self._levels.pop(level), summary))
+            summary = self._compress(self._levels.pop(level).merge(summary))
             level += 1
         self._levels[level] = summary
 
-    @property
-    def error(self) -> float:
-        """Most weight by which a rank taken from `counts` falls short."""
-        return sum(summary.error for summary in self._levels.values())
-
     def counts(self) -> ValueCounts:
         """All rows."""
-        total = _Summary(ValueCounts.of_distinct(np.empty(0)), 0.0, 0.0)
-        for summary in self._levels.values():
-            total = _merge(total, summary)
-        return total.counts
+        return reduce(ValueCounts.merge, self._levels.values(), ValueCounts.of_distinct(np.empty(0)))
 
-    def _compress(self, summary: _Summary) -> _Summary:
-        counts = summary.counts
+    def _compress(self, counts: ValueCounts) -> ValueCounts:
         ranks, distinct = rank_sorted(counts.values)
         if len(distinct) <= self._n_groups:
-            return summary
+            return counts
         weights = np.bincount(ranks, counts.weights)
-        before = np.cumsum(weights) - weights
-        groups = np.minimum((before * (self._n_groups / summary.weight)).astype(np.intp), self._n_groups - 1)
+        reached = np.cumsum(weights)
+        groups = ((reached - weights) * (self._n_groups / reached[-1])).astype(np.intp)
+        groups = np.minimum(groups, self._n_groups - 1)
         last = np.append(np.flatnonzero(np.diff(groups)), len(groups) - 1)
         largest = distinct[last[np.searchsorted(groups[last], groups)]]
-        kept = count_values(
-            largest[ranks], counts.classes, counts.weights, n_classes=int(counts.classes.max(initial=0)) + 1
-        )
-        kept = replace(kept, n_rows=counts.n_rows)
-        return _Summary(kept, summary.weight, summary.error + summary.weight / self._n_groups)
-
-
-def _merge(one: _Summary, other: _Summary) -> _Summary:
-    return _Summary(one.counts.merge(other.counts), one.weight + other.weight, one.error + other.error)
+        n_classes = int(counts.classes.max(initial=0)) + 1
+        kept = count_values(largest[ranks], counts.classes, counts.weights, n_classes=n_classes)
+        return replace(kept, n_rows=counts.n_rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,6 +41,9 @@ from tanager.table.training_table import (
     warn_of_weights,
     weigh_rows,
 )
+
+if TYPE_CHECKING:
+    from tanager.counts.running_counts import RunningCounts
 
 # Of a numeric column that is to be cut: from more values on fewer bins are counted faster later, by way of the disk.
 MAX_VALUES_COUNTED_UNCUT = 8
@@ -88,7 +91,7 @@ class StreamedTable:
 class StreamReader:
     """Encodes batch after batch provisionally, then finds what the codes stand for. To be closed after use."""
 
-    def __init__(self, roles: Roles, options: ReadOptions, counter: RowCounter | None = None) -> None:
+    def __init__(self, roles: Roles, options: ReadOptions, counter: RunningCounts | None = None) -> None:
         """The `counter` gets the rows of few values, and they are not kept."""
         self._roles = roles
         self._options = options
@@ -265,28 +268,6 @@ def read_weights(column: Column) -> Weights:
     return weights
 
 
-class RowCounter(Protocol):
-    """What counts rows as they are read, so that they need not be kept."""
-
-    @property
-    def n_rows(self) -> int: ...
-
-    def has_room(self, n_states: Sequence[int]) -> bool:
-        """Whether the tables of nodes with so many values, a gap being one of them, are small enough."""
-        ...
-
-    def add(
-        self,
-        codes: Codes,
-        class_codes: Codes,
-        weights: Weights | None,
-        n_values: Sequence[int],
-        has_gap: Sequence[bool],
-    ) -> None:
-        """Count the rows of a batch whose nodes have so many values so far; a gap has the code after their last."""
-        ...
-
-
 class ProvisionalRows:
     """Codes every column for itself; rows go to the `counter` as long as it takes them, then to a spool.
 
@@ -298,7 +279,7 @@ class ProvisionalRows:
         self,
         names: Sequence[str],
         categorical_features: ArrayLike | str | None,
-        counter: RowCounter | None = None,
+        counter: RunningCounts | None = None,
         n_expected: int = 0,
     ) -> None:
         self.names = tuple(names)
