@@ -97,4 +97,4 @@ def test_among_many_attributes_pairs_are_of_the_most_informative_ones(monkeypatc
 @pytest.mark.parametrize(("n", "most"), [(0, 5), (1, 5), (5, 0)])
 def test_where_there_can_be_no_pair_there_is_none(n, most):
     batch, columns = table(6)
-    assert rank_pairs(batch.first_attributes(n), columns[:n], most) == ()
+    assert rank_pairs(batch.select(slice(n)), columns[:n], most) == ()

@@ -88,7 +88,7 @@ class CountStore:
         """Counts of the first attributes of rows at both granularities (`table.granularity`), which `names` name."""
         n_attributes = len(names) - 1
         if rows.n_attributes > n_attributes:
-            rows = rows.map(partial(EncodedBatch.first_attributes, number=n_attributes), "coarse")
+            rows = rows.map(partial(EncodedBatch.select, attributes=slice(n_attributes)), "coarse")
         return cls(rows, engine, names, known=known, counted=counted)
 
     @property
@@ -172,7 +172,7 @@ class CountStore:
     def of_attributes(self, attributes: Sequence[int]) -> CountStore:
         """Counts of the same rows with these attributes only, in this order."""
         assert self._counted is None
-        rows = self.rows.map(partial(EncodedBatch.some_attributes, attributes=tuple(attributes)), "attributes")
+        rows = self.rows.map(partial(EncodedBatch.select, attributes=list(attributes)), "attributes")
         names = [*(self.names[attribute] for attribute in attributes), self.names[-1]]
         return CountStore(rows, self.engine, names, self.memory_limit)
 

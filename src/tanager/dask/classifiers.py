@@ -1,4 +1,4 @@
-"""The classifiers of `tanager` for Dask data frames: fit on the workers, predict partition by partition."""
+"""The classifiers of `tanager` for Dask data frames: fitted on the workers, they predict partition by partition."""
 
 from __future__ import annotations
 
@@ -41,19 +41,7 @@ from tanager.table.training_table import check_classes, check_two_classes, given
 
 
 class DaskClassifier:
-    """A classifier of `tanager` learnt from a Dask data frame, whose rows stay on the workers.
-
-    The model is that of all rows in memory. Fitted attributes (`model_`, `classes_`, `encoder_`, `trace_`, ...) are
-    those of the ordinary classifier, which `to_local` gives.
-
-    Parameters
-    ----------
-    client : distributed.Client or None
-        Where to work; None means the client made last.
-    **options
-        Those of the ordinary classifier. `engine`, where it is one of them, counts inside a worker, on one thread for
-        each task.
-    """
+    """A classifier of `tanager` learnt from a Dask data frame; its subclasses name the `ordinary` classifier."""
 
     ordinary: ClassVar[type[TableClassifier]]
 
@@ -122,18 +110,7 @@ class DaskClassifier:
 
 
 class AdditiveClassifier(DaskClassifier):
-    """`tanager.AdditiveClassifier` learnt from a Dask data frame, whose rows stay on the workers.
-
-    The model is that of all rows in memory. Fitted attributes (`model_`, `effects_`, `tree_share_`, ...) are those of
-    the ordinary classifier, which `to_local` gives.
-
-    Parameters
-    ----------
-    client : distributed.Client or None
-        Where to work; None means the client made last.
-    **options
-        Those of the ordinary classifier.
-    """
+    """`tanager.AdditiveClassifier` learnt from a Dask data frame; see `tanager.dask.BayesianNetworkClassifier`."""
 
     ordinary = classifiers.AdditiveClassifier
 

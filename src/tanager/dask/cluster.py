@@ -1,4 +1,4 @@
-"""Cluster: work on the parts of a table where they are, under names that a dashboard groups by."""
+"""Work on the parts of a table where they are, on the workers of a cluster; and coded rows that stay there."""
 
 from __future__ import annotations
 

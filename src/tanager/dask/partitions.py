@@ -1,4 +1,8 @@
-"""Partitions: a Dask data frame, or a folder of Parquet files, with its class column, one pandas frame at a time."""
+"""The partitions of a Dask data frame or a folder of Parquet files: read, summarised and coded on the workers.
+
+`PartitionStatistics` of all partitions are merged; what columns hold follows from them; then `PartitionEncoder` codes
+each partition.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a part needs of the rows it learns from, where rows may be, and what they can give there."""
+"""Coded rows wherever they are: in memory (`EncodedBatch`), on disk or on a cluster; and what parts need of them.
+
+Code that passes over rows is written once, against what all `Rows` can do.
+"""
 
 from __future__ import annotations
 
@@ -262,17 +265,12 @@ class EncodedBatch:
         weights = None if self.weights is None else self.weights[rows]
         return EncodedBatch(codes, self.class_codes[rows], self.n_states, incomplete, weights)
 
-    def first_attributes(self, number: int) -> EncodedBatch:
-        """The rows with so many attributes only: a view."""
-        n_states, incomplete = (*self.n_states[:number], self.n_classes), self.incomplete[:number]
-        return replace(self, codes=self.codes[:, :number], n_states=n_states, incomplete=incomplete)
-
-    def some_attributes(self, attributes: Sequence[int]) -> EncodedBatch:
-        """The rows with these attributes only, in this order."""
-        places = list(attributes)
-        n_states = (*(self.n_states[place] for place in places), self.n_classes)
-        codes = np.asfortranarray(self.codes[:, places])
-        return replace(self, codes=codes, n_states=n_states, incomplete=self.incomplete[places])
+    def select(self, attributes: slice | list[int]) -> EncodedBatch:
+        """The rows with these attributes only, in this order; a slice of them is a view."""
+        nodes = range(self.n_attributes)[attributes] if isinstance(attributes, slice) else attributes
+        n_states = (*(self.n_states[node] for node in nodes), self.n_classes)
+        codes = np.asfortranarray(self.codes[:, attributes])
+        return replace(self, codes=codes, n_states=n_states, incomplete=self.incomplete[attributes])
 
     def map(self, function: Callable[[EncodedBatch], EncodedBatch], name: str = "map") -> EncodedBatch:
         return function(self)

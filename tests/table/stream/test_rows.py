@@ -59,7 +59,7 @@ def test_every_answer_is_that_of_the_rows_in_memory(edges, weighted, gaps, kept)
     for change in (
         lambda block: block,
         some_rows,
-        lambda block: block.first_attributes(2),
+        lambda block: block.select(slice(2)),
     ):
         own, expected = rows.map(change), batch.map(change)
         assert (own.n_rows, own.n_attributes, own.n_classes) == (expected.n_rows, expected.n_attributes, 3)
@@ -81,7 +81,7 @@ def test_no_row_sums_up_to_what_no_row_gives():
     rows = DiskRows(N_STATES, lambda: iter(()))
     assert rows.n_rows == 0
     assert not rows.incomplete.any()
-    for own in (rows, rows.kept(), rows.map(lambda block: block.first_attributes(3))):
+    for own in (rows, rows.kept(), rows.map(lambda block: block.select(slice(3)))):
         assert own.sum(lambda block: block.codes.shape) == (0, 3)
         assert own.prepare(len).made == 1
         assert gather(own).n_rows == 0
@@ -92,7 +92,7 @@ def test_kept_rows_are_read_once_and_views_of_them_are_not_written_again():
     rows = DiskRows(N_STATES, lambda: times.append(1) or iter([batch.take(slice(0, 20)), batch.take(slice(20, 60))]))
     kept = rows.kept()
     assert kept.kept() is kept
-    viewed = kept.map(lambda block: block.first_attributes(2)).kept()
+    viewed = kept.map(lambda block: block.select(slice(2))).kept()
     copied = kept.map(some_rows).kept()
     for number, (block, view, copy) in enumerate(zip(kept.blocks(), viewed.blocks(), copied.blocks(), strict=True)):
         assert number < 2
