@@ -71,7 +71,7 @@ class OnTable(OneHotClassifier):
             for position, schema in enumerate(self.encoder_.schema.attributes):
                 if self.categories_[position]:
                     cells = matrix[:, position]
-                    cells[cells >= min(schema.gap_code, schema.missing_code)] = np.nan
+                    cells[cells >= min(schema.empty_code, schema.missing_code)] = np.nan
         return matrix
 
 

@@ -11,7 +11,7 @@ from tanager.table.schema import ColumnSchema
 COLUMNS = (
     ColumnSchema("curve", "numeric", cuts=tuple(range(8)), groups=(0, 0, 0, 1, 1, 1, 2, 2, 2)),
     ColumnSchema("kind", "categorical", ("a", "b", "c")),
-    ColumnSchema("holes", "numeric", cuts=(0.5, 1.5, 2.5), groups=(0, 0, 1, 1), gap_state=True),
+    ColumnSchema("holes", "numeric", cuts=(0.5, 1.5, 2.5), groups=(0, 0, 1, 1), missing_state=True),
     ColumnSchema("grade", "categorical", ("low", "middle", "high"), ordered=True),
     ColumnSchema("other", "categorical", ("a", "b", "c")),
 )

@@ -99,7 +99,7 @@ def test_a_curve_has_mean_zero_over_the_rows_that_have_a_value():
     rng = np.random.default_rng(4)
     for column in (COLUMNS[0], COLUMNS[2], COLUMNS[3]):
         shares = rng.dirichlet(np.ones(column.n_states))
-        n_bins = column.n_states - column.gap_state
+        n_bins = column.n_states - column.missing_state
         curve = Basis.of(column, shares, 8).matrix[:n_bins]
         np.testing.assert_allclose(shares[:n_bins] @ curve, 0.0, atol=1e-12)
 
@@ -116,7 +116,7 @@ def test_effects_that_are_not_negative_make_a_curve_that_never_turns(seed, direc
     assert (effects < 0).any()
     table = terms.expand(effects[:, np.newaxis])[:, 0]
     for k, (a,) in enumerate(terms.terms):
-        n_bins = COLUMNS[a].n_states - COLUMNS[a].gap_state
+        n_bins = COLUMNS[a].n_states - COLUMNS[a].missing_state
         curve = table[terms.first_cell[k] : terms.first_cell[k] + n_bins]
         if monotone[a]:
             assert (direction * np.diff(curve) >= -1e-12).all()

@@ -15,7 +15,7 @@ from tanager.table.schema import ColumnSchema
 COLUMNS = (
     ColumnSchema("x", "numeric", cuts=tuple(range(7))),
     ColumnSchema("kind", "categorical", ("a", "b", "c", "d")),
-    ColumnSchema("holes", "numeric", cuts=tuple(range(4)), gap_state=True),
+    ColumnSchema("holes", "numeric", cuts=tuple(range(4)), missing_state=True),
     ColumnSchema("more", "numeric", cuts=tuple(range(7))),
 )
 N_CODES = np.array([column.n_states + 1 for column in COLUMNS])

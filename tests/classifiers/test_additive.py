@@ -163,9 +163,9 @@ def test_missing_is_a_state_where_training_has_missing_cells(rows):
     X, y = rows
     auto, average = AdditiveClassifier(trees=False).fit(X, y), AdditiveClassifier(trees=False, missing="average")
     average.fit(X, y)
-    states = {column.name: column.gap_state for column in auto.model_.columns}
+    states = {column.name: column.missing_state for column in auto.model_.columns}
     assert states == {"age": True, "pay": False, "town": True, "job": False, "noise": False, "y": False}
-    assert not any(column.gap_state for column in average.model_.columns)
+    assert not any(column.missing_state for column in average.model_.columns)
     assert "(missing)" in auto.effects_["state"].tolist()
 
 

@@ -63,11 +63,11 @@ def count_in_batches(
     for low, high in pairwise([0, *sorted(edges), n_rows]):
         if low == high:
             continue
-        n_values, has_gap = zip(*(column.outline(high) for column in columns), strict=True)
+        n_values, has_missing = zip(*(column.outline(high) for column in columns), strict=True)
         parts = zip(columns, n_values, strict=True)
         *codes, classes = [column.provisional(slice(low, high), n).astype(np.uint8) for column, n in parts]
         own = None if weights is None else weights[low:high]
-        counts.add(np.array(codes, dtype=np.uint8).T, classes, own, n_values, has_gap)
+        counts.add(np.array(codes, dtype=np.uint8).T, classes, own, n_values, has_missing)
     found = counts.counted([column.meaning for column in columns], n_states)
     assert found is not None
     assert counts.n_rows == n_rows

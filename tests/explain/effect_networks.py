@@ -13,7 +13,7 @@ from tanager.table.schema import ColumnSchema
 NUMERIC = ColumnSchema("size", "numeric", cuts=(1.0, 2.0, 4.0, 8.0), groups=(0, 0, 1, 1, 2))
 CATEGORICAL = ColumnSchema("colour", "categorical", ("red", "green", "blue"))
 SWITCH = ColumnSchema("on", "categorical", ("no", "yes"))
-WITH_GAPS = ColumnSchema("age", "numeric", cuts=(30.0, 60.0), gap_state=True)
+WITH_GAPS = ColumnSchema("age", "numeric", cuts=(30.0, 60.0), missing_state=True)
 ATTRIBUTES = (NUMERIC, CATEGORICAL, SWITCH, WITH_GAPS)
 
 

@@ -50,17 +50,17 @@ def made_columns(rng: np.random.Generator, n: int, grouped: bool) -> tuple[Colum
         kind, gap = rng.integers(4), bool(rng.random() < 0.3)
         if kind == 0:
             texts = tuple(rng.permutation(TEXTS)[: rng.integers(1, 15)].tolist())
-            columns.append(ColumnSchema(name, "categorical", texts, gap_state=gap))
+            columns.append(ColumnSchema(name, "categorical", texts, missing_state=gap))
         elif kind == 1:
             numbers = tuple(sorted(rng.permutation(CUTS)[: rng.integers(1, 12)].tolist()))
-            columns.append(ColumnSchema(name, "categorical", numbers, gap_state=gap))
+            columns.append(ColumnSchema(name, "categorical", numbers, missing_state=gap))
         elif kind == 2:
-            columns.append(ColumnSchema(name, "categorical", (False, True), gap_state=gap))
+            columns.append(ColumnSchema(name, "categorical", (False, True), missing_state=gap))
         else:
             cuts = tuple(sorted(rng.permutation(CUTS)[: rng.integers(0, 12)].tolist()))
             groups = tuple(np.concatenate([[0], np.cumsum(rng.random(len(cuts)) < 0.5)]).astype(int).tolist())
             columns.append(
-                ColumnSchema(name, "numeric", cuts=cuts, gap_state=gap, groups=groups if grouped and cuts else ())
+                ColumnSchema(name, "numeric", cuts=cuts, missing_state=gap, groups=groups if grouped and cuts else ())
             )
     return tuple(columns)
 

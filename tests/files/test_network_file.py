@@ -111,8 +111,8 @@ def test_bins_are_numeric_columns_again(tmp_path, suffix):
     cuts = (-1e-7, 0.1 + 0.2, 2.45, 1e22)
     columns = (
         ColumnSchema("x", "numeric", cuts=cuts),
-        ColumnSchema("y", "numeric", cuts=(5.0,), gap_state=True),
-        ColumnSchema("z", "categorical", ("a", "b"), gap_state=True),
+        ColumnSchema("y", "numeric", cuts=(5.0,), missing_state=True),
+        ColumnSchema("z", "categorical", ("a", "b"), missing_state=True),
     )
     rows = [np.full((1, column.n_states), 1 / column.n_states) for column in columns]
     network = Network(columns, Dag(((), (), ())), tuple(rows))

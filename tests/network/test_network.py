@@ -201,7 +201,7 @@ def test_a_network_comes_back_from_its_dictionary_bit_by_bit(network):
 def test_bins_dates_and_gap_states_come_back_from_a_dictionary():
     day = datetime.date(2024, 2, 29)
     columns = (
-        ColumnSchema("age", "numeric", cuts=(0.1, 40.0), gap_state=True),
+        ColumnSchema("age", "numeric", cuts=(0.1, 40.0), missing_state=True),
         ColumnSchema("day", "categorical", (day, datetime.date(2025, 1, 1))),
     )
     network = Network(columns, Dag(((), (0,))), (np.full((1, 4), 0.25), np.full((4, 2), 0.5)))

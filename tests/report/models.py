@@ -82,7 +82,7 @@ def rows_of(network: Network | AdditiveModel, codes: np.ndarray) -> pd.DataFrame
             cuts = column.cuts
             between = [(low + high) / 2 for low, high in pairwise(cuts)]
             values = [cuts[0] - 1.0, *between, cuts[-1] + 1.0] if cuts else [0.0]
-        values += [None] * column.gap_state
+        values += [None] * column.missing_state
         missing = np.nan if column.kind == "numeric" else None
         cells = [missing if code < 0 or values[code] is None else values[code] for code in own]
         columns[column.name] = np.array(cells, dtype=float if column.kind == "numeric" else object)

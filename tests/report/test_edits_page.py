@@ -28,7 +28,7 @@ def model(request):
 def patterns_of(network, number: int) -> np.ndarray:
     """Random evidence; a gap that is a state of its own is that state."""
     codes = random_codes(network, number, seed=1)
-    gap = np.array([column.n_states - 1 if column.gap_state else -1 for column in network.columns])
+    gap = np.array([column.n_states - 1 if column.missing_state else -1 for column in network.columns])
     return np.where(codes < 0, gap, codes)
 
 

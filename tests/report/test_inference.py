@@ -140,7 +140,7 @@ def is_tied(logs: np.ndarray) -> bool:
 
 def shown(clf, codes: np.ndarray) -> list[list[int]]:
     """The codes as the page has them: a gap that is a state of its own is never unknown, but for an unseen category."""
-    gap_codes = np.array([c.n_states - 1 if c.gap_state else -1 for c in clf.model_.columns])
+    gap_codes = np.array([c.n_states - 1 if c.missing_state else -1 for c in clf.model_.columns])
     return np.where(codes < 0, gap_codes, codes).tolist()
 
 

@@ -20,25 +20,25 @@ VALUES = st.lists(st.integers(-20, 20).map(float), min_size=2, max_size=120)
 
 
 def column(
-    values: np.ndarray, classes: np.ndarray, gap_state: bool = False, fine: bool = True
+    values: np.ndarray, classes: np.ndarray, missing_state: bool = False, fine: bool = True
 ) -> tuple[ColumnSchema, np.ndarray]:
     """The column and its MDL cuts."""
     counts = count_values(values, classes, n_classes=2)
-    schema = learn_column(NumericColumn("x", values), counts, gap_state, mdl_cuts, 2, fine)
+    schema = learn_column(NumericColumn("x", values), counts, missing_state, mdl_cuts, 2, fine)
     return schema, mdl_cuts(counts, 2)
 
 
 @given(VALUES, st.randoms(use_true_random=False), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_the_coarse_code_of_a_value_is_that_of_its_fine_bin(values, random, gap_state):
+def test_the_coarse_code_of_a_value_is_that_of_its_fine_bin(values, random, missing_state):
     x = np.array(values)
-    schema, found = column(x, np.array([random.random() < 0.5 for _ in values], dtype=np.uint8), gap_state)
+    schema, found = column(x, np.array([random.random() < 0.5 for _ in values], dtype=np.uint8), missing_state)
     coarse = np.array(schema.coarse.cuts)
     assert set(found) <= set(coarse)
     fine = np.searchsorted(schema.cuts, x, side="right")
     np.testing.assert_array_equal(schema.coarse_codes[fine], np.searchsorted(coarse, x, side="right"))
     assert schema.coarse_codes[schema.missing_code] == schema.coarse.missing_code
-    assert schema.coarse_codes[schema.gap_code] == schema.coarse.gap_code
+    assert schema.coarse_codes[schema.empty_code] == schema.coarse.empty_code
 
 
 @given(VALUES)
@@ -144,16 +144,18 @@ def test_cuts_are_those_of_the_rows_kept_alone(seed, missing, weighted):
     values = clf._read(X, y, weights, clf._row_needs()).values
     ours = values.cut(values.rows.take(kept), values.rows.take(~kept))
     whole = read_training(X, y, weights)
-    gap_states = missing == "category"
+    missing_states = missing == "category"
     cut = choose_discretizer("mdlp")
     part = whole.table.take(kept)
     own_weights = None if weights is None else weights[kept]
-    schema = learn_schema(part, whole.target, whole.class_codes[kept], own_weights, cut, gap_states=gap_states)
+    schema = learn_schema(part, whole.target, whole.class_codes[kept], own_weights, cut, missing_states=missing_states)
     for found, rows in zip(ours, (kept, ~kept), strict=True):
         table = whole.table.take(rows)
         expected = encode_rows(table, range(len(table.names)), schema, whole.class_codes[rows], None)
         for node, column in enumerate(schema.attributes):
-            if column.gap_state or not gap_states:  # a gap that only the rows held out have is no state of the part
+            if (
+                column.missing_state or not missing_states
+            ):  # a gap that only the rows held out have is no state of the part
                 assert found.n_states[node] == column.n_states
                 np.testing.assert_array_equal(found.column(node), expected.column(node))
 

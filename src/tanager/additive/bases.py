@@ -73,11 +73,11 @@ class Basis:
         """
         if not column.has_order:
             return cls(None, shares)
-        n_bins = column.n_states - column.gap_state
+        n_bins = column.n_states - column.missing_state
         walk = direction * step_size(n_bins) * np.tri(n_bins)[:, 1:] if direction else random_walk(n_bins, most)
         total = shares[:n_bins].sum()
         walk = walk - (shares[:n_bins] / total if total > 0 else np.full(n_bins, 1 / n_bins)) @ walk
-        if column.gap_state:
+        if column.missing_state:
             walk = np.block([[walk, np.zeros((n_bins, 1))], [np.zeros((1, walk.shape[1])), np.ones((1, 1))]])
         return cls(walk, shares)
 
@@ -274,7 +274,7 @@ class Terms:
         found = np.full(self.first_effect[-1], -np.inf)
         for k, term in enumerate(self.terms):
             if len(term) == 1 and self.monotone[term[0]]:
-                n_steps = self.n_effects[k] - self.columns[term[0]].gap_state
+                n_steps = self.n_effects[k] - self.columns[term[0]].missing_state
                 found[self.first_effect[k] : self.first_effect[k] + n_steps] = 0.0
         return found
 

@@ -42,7 +42,7 @@ class TreeChoice:
 
 
 def codebook(columns: tuple[ColumnSchema, ...]) -> Codebook:
-    ordered = [column.n_states - column.gap_state if column.has_order else 0 for column in columns]
+    ordered = [column.n_states - column.missing_state if column.has_order else 0 for column in columns]
     return Codebook.of(np.array([column.n_states + 1 for column in columns]), np.array(ordered))
 
 

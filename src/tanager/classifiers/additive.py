@@ -175,7 +175,7 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
 
     def _row_needs(self) -> RowNeeds:
         check_options(self.pairs, self.trees, self.missing, self.handle_unknown)
-        return RowNeeds(NEEDS, fine=True, gap_states=self.missing == "auto")
+        return RowNeeds(NEEDS, fine=True, missing_states=self.missing == "auto")
 
     def _check_place(self, place: Place) -> None:
         check_needs(type(self).__name__, NEEDS, place)

@@ -324,7 +324,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
             training.weights,
             choose_discretizer(self.discretizer, needs.fine),
             self.categorical_features,
-            gap_states=needs.gap_states,
+            missing_states=needs.missing_states,
             fine=needs.fine,
         )
         return training, schema
@@ -339,7 +339,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         options = ReadOptions(
             choose_discretizer(self.discretizer, needs.fine),
             self.categorical_features,
-            gap_states=needs.gap_states,
+            missing_states=needs.missing_states,
             fine=needs.fine,
             unlabelled=needs.unlabelled,
             values=needs.cuts_again,

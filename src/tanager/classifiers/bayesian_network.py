@@ -178,7 +178,7 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
         parameters = learner.parameters
         return RowNeeds(
             learner.needs,
-            gap_states=self.missing == "category",
+            missing_states=self.missing == "category",
             unlabelled=parameters.learns_without_class,
             cuts_again=parameters.holds_out and sees_class(self.discretizer),
             pairs=learner.needs == "pairs" or learner.averages,

@@ -140,7 +140,7 @@ class RowNeeds:
 
     needs       how much it asks of the rows (`table.needs`)
     fine        numeric columns have two granularities, coarse bins and fine ones
-    gap_states  in a column with missing cells missing is a state of its own
+    missing_states  in a column with missing cells missing is a state of its own
     unlabelled  it learns from rows without a class too
     cuts_again  cut points see the class, and it holds out rows that they must not have seen
     pairs       counts of pairs are wanted, where counts are all that is needed
@@ -148,7 +148,7 @@ class RowNeeds:
 
     needs: Needs
     fine: bool = False
-    gap_states: bool = False
+    missing_states: bool = False
     unlabelled: bool = False
     cuts_again: bool = False
     pairs: bool = False

@@ -263,8 +263,8 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
             class_counts = dict(self._counted)[(len(batch),)] + class_counts
         self._statistics = batch
         discretizer = choose_discretizer(self.discretizer)
-        gap_states = self.missing == "category"
-        attributes = tuple(map_threads(lambda column: column.schema(discretizer, n_classes, gap_states), batch))
+        missing_states = self.missing == "category"
+        attributes = tuple(map_threads(lambda column: column.schema(discretizer, n_classes, missing_states), batch))
         schema = TableSchema(attributes, rows.target, rows.table.named)
         self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
         known: dict[tuple[int, ...], CountTable] = {

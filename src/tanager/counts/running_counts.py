@@ -37,15 +37,15 @@ class ValuesSoFar:
     """
 
     n_values: tuple[int, ...]
-    has_gap: tuple[bool, ...]
+    has_missing: tuple[bool, ...]
 
     @property
     def n_states(self) -> tuple[int, ...]:
-        return tuple(n + gap for n, gap in zip(self.n_values, self.has_gap, strict=True))
+        return tuple(n + gap for n, gap in zip(self.n_values, self.has_missing, strict=True))
 
     def codes_in(self, later: ValuesSoFar) -> list[Int64s]:
         """The state of later ones that each state is."""
-        nodes = zip(self.n_values, self.has_gap, later.n_values, strict=True)
+        nodes = zip(self.n_values, self.has_missing, later.n_values, strict=True)
         return [np.array([*range(n), *[more] * gap], dtype=np.int64) for n, gap, more in nodes]
 
 
@@ -71,13 +71,13 @@ class RunningCounts:
         class_codes: Codes,
         weights: Weights | None,
         n_values: Sequence[int],
-        has_gap: Sequence[bool],
+        has_missing: Sequence[bool],
     ) -> None:
         """Count the rows of a batch; `codes` (n_rows, n_attributes), column-major, a gap as the last state.
 
         Every node, the class last, has so many values so far, and a gap or none.
         """
-        values = ValuesSoFar(tuple(n_values), tuple(has_gap))
+        values = ValuesSoFar(tuple(n_values), tuple(has_missing))
         n_states = values.n_states
         batch = EncodedBatch(codes, class_codes, n_states, np.zeros(codes.shape[1], dtype=bool), weights)
         self.n_rows += batch.n_rows
@@ -99,7 +99,7 @@ class RunningCounts:
         if self.n_rows == 0:
             return None
         values = self._values
-        known_values = zip(codes, values.n_values, values.has_gap, strict=True)
+        known_values = zip(codes, values.n_values, values.has_missing, strict=True)
         final = [np.append(known[:n], [known[-1]] * gap).astype(np.int64) for known, n, gap in known_values]
         sets = self._sets(len(n_states) - 1)
         return CountedRows(self.n_rows, sets, values.n_states, self._counts, tuple(final), n_states)

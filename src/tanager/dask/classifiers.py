@@ -217,7 +217,7 @@ def _learn_columns(model: TableClassifier, needs: RowNeeds, cluster: Cluster, su
     learn = partial(
         learn_columns,
         discretizer=model.discretizer,
-        gap_states=needs.gap_states,
+        missing_states=needs.missing_states,
         fine=needs.fine,
         uncut=needs.cuts_again,
     )

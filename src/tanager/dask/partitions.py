@@ -23,7 +23,7 @@ from tanager.errors import DataError, DataTypeError, TanagerError
 from tanager.registry import nearest_first
 from tanager.table.binning import (
     ColumnStatistics,
-    count_gaps,
+    count_missing,
     cut_at_every_value,
     is_worth_cutting_again,
     states_of_both,
@@ -220,7 +220,7 @@ def summarize_partition(
         schema = _learn_categories(table)
         rows = encode_rows(table.table, range(len(categorical)), schema, table.class_codes, table.weights)
         pairs = zip(table.table.columns, schema.attributes, strict=True)
-        columns = tuple(_category_statistics(column, held, count_gaps(column, *by_row)) for column, held in pairs)
+        columns = tuple(_category_statistics(column, held, count_missing(column, *by_row)) for column, held in pairs)
     else:
         chosen = zip(table.table.columns, categorical.tolist(), strict=True)
         columns = tuple(ColumnStatistics.of(column, is_category, *by_row) for column, is_category in chosen)
@@ -315,9 +315,11 @@ def _with_classes(part: PartitionStatistics, more: NDArray[np.generic]) -> Parti
     place = np.searchsorted(classes, part.classes)
     columns = []
     for column in part.columns:
-        gaps = np.zeros(len(classes))
-        gaps[place] = column.gaps
-        columns.append(replace(column, counts=replace(column.counts, classes=place[column.counts.classes]), gaps=gaps))
+        missing = np.zeros(len(classes))
+        missing[place] = column.missing
+        columns.append(
+            replace(column, counts=replace(column.counts, classes=place[column.counts.classes]), missing=missing)
+        )
     return replace(part, classes=classes, columns=tuple(columns))
 
 
@@ -333,11 +335,11 @@ class LearntColumns:
     uncut: tuple[ColumnSchema, ...]
 
 
-def learn_columns(packed: bytes, discretizer: object, gap_states: bool, fine: bool, uncut: bool) -> LearntColumns:
+def learn_columns(packed: bytes, discretizer: object, missing_states: bool, fine: bool, uncut: bool) -> LearntColumns:
     """What the columns hold, by the statistics of all rows. On a worker, for these may be as long as the table."""
     statistics: PartitionStatistics = pickle.loads(packed)
     cut, n_classes = choose_discretizer(discretizer, fine), len(statistics.classes)
-    attributes = tuple(column.schema(cut, n_classes, gap_states, fine) for column in statistics.columns)
+    attributes = tuple(column.schema(cut, n_classes, missing_states, fine) for column in statistics.columns)
     at_values: tuple[ColumnSchema, ...] = ()
     if uncut and is_worth_cutting_again(attributes, statistics.n_rows):
         pairs = zip(attributes, statistics.columns, strict=True)
@@ -381,11 +383,11 @@ class PartitionEncoder:
         rows, order, attributes = summary.rows, list(self.order), self.schema.attributes
         if rows is None or summary.schema is None:
             return self._empty
-        gaps = rows.incomplete[order]
+        missing = rows.incomplete[order]
         with _unchanged(number):
             _, class_codes = encode_labels(summary.statistics.classes, self.classes)
             here = summary.schema.select(order).attributes
-            final = [_final_codes(*column) for column in zip(here, attributes, gaps.tolist(), strict=True)]
+            final = [_final_codes(*column) for column in zip(here, attributes, missing.tolist(), strict=True)]
         codes, dtype = rows.codes, code_dtype(max(self.schema.n_states))
         if codes.dtype != dtype or not _counts_up(np.array(order)) or not all(map(_counts_up, final)):
             codes = np.empty(codes.shape, dtype=dtype, order="F")
@@ -393,17 +395,17 @@ class PartitionEncoder:
                 look_up(final[place].astype(dtype), rows.codes[:, position], 0, codes[:, place])
         if not _counts_up(class_codes):  # another partition has a class more
             rows = replace(rows, class_codes=class_codes[rows.class_codes])
-        incomplete = gaps & ~np.array([column.gap_state for column in attributes])
+        incomplete = missing & ~np.array([column.missing_state for column in attributes])
         return replace(rows, codes=codes, n_states=self.schema.n_states, incomplete=incomplete)
 
 
-def _final_codes(here: ColumnSchema, final: ColumnSchema, gaps: bool) -> NDArray[np.intp]:
-    """(states here + 1,) the final code of each code of this partition; the last says missing if there are gaps."""
+def _final_codes(here: ColumnSchema, final: ColumnSchema, missing: bool) -> NDArray[np.intp]:
+    """(states here + 1,) the final code of each code of this partition; the last says missing if a cell is."""
     code_of = {category: code for code, category in enumerate(final.categories)}
     another = [category for category in here.categories if category not in code_of]
     if another:
         raise DataError(f"column {final.name!r} holds another category, {another[0]!r}.")
-    codes = np.full(here.n_states + 1, final.gap_code if gaps else here.n_states)
+    codes = np.full(here.n_states + 1, final.empty_code if missing else here.n_states)
     codes[: len(here.categories)] = [code_of[category] for category in here.categories]
     return codes
 

@@ -227,7 +227,7 @@ def stretch(column: ColumnSchema, edit: Edit) -> Places:
     """The states of an edit: those it names, else the bins with a number in start <= x < end; at least two."""
     if edit.states:
         return np.array([_find(column.states, state, f"{column.name!r} has no state") for state in edit.states])
-    n_values = column.n_states - column.gap_state
+    n_values = column.n_states - column.missing_state
     if column.kind != "numeric":
         if (edit.start, edit.end) != (None, None):
             raise OptionError(

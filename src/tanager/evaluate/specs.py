@@ -160,7 +160,9 @@ class OneHotClassifier(ClassifierMixin, BaseEstimator):
 
     def _learn_schema(self, X: pa.Table, y: ArrayLike, discretizer: Any) -> None:
         training = read_training(X, y, None)
-        schema = learn_schema(training.table, training.target, training.class_codes, None, discretizer, gap_states=True)
+        schema = learn_schema(
+            training.table, training.target, training.class_codes, None, discretizer, missing_states=True
+        )
         self.encoder_ = TableEncoder(schema)
         self.categories_ = np.array([column.kind == "categorical" for column in schema.attributes])
 

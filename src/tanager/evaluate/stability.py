@@ -228,7 +228,7 @@ def _rising(network: AnyModel) -> Array:
         return found
     for attribute, (column, density) in enumerate(zip(network.columns[:-1], network.densities, strict=True)):
         if column.has_order:
-            ordered = column.n_states - column.gap_state
+            ordered = column.n_states - column.missing_state
             share = density[:ordered] / max(density[:ordered].sum(), 1e-300)
             # How far below and above the middle of the rows each state lies.
             place = np.cumsum(share) - share / 2.0 - 0.5

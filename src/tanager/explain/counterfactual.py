@@ -165,7 +165,9 @@ class _Search:
         now = int(self._decide(codes[np.newaxis])[1][0])
         columns = self.rows.network.columns
         present = self.rows.present[row]
-        free = [k for k in range(len(codes)) if k not in fixed and present[k] and int(codes[k]) != columns[k].gap_code]
+        free = [
+            k for k in range(len(codes)) if k not in fixed and present[k] and int(codes[k]) != columns[k].empty_code
+        ]
         singles: list[_Found] = []
         left: dict[int, Places] = {}
         for k in free:
@@ -268,12 +270,12 @@ class _Moves:
 
     def others(self, code: int) -> Places:
         """The states other than this one and "missing"."""
-        states = np.arange(self.column.n_states - self.column.gap_state)
+        states = np.arange(self.column.n_states - self.column.missing_state)
         return states[states != code]
 
     def sizes(self, code: int, states: Places) -> Array:
         """The sizes of the changes from a state to others; see `counterfactuals`."""
-        if not self.column.has_order or code >= self.column.n_states - self.column.gap_state:
+        if not self.column.has_order or code >= self.column.n_states - self.column.missing_state:
             return 1.0 - self.shares[states]
         middles = np.cumsum(self.shares) - self.shares / 2
         return np.abs(middles[states] - middles[code])

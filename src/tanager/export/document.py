@@ -53,8 +53,8 @@ def to_document(program: Program) -> Document:
 
 def missing_code(column: ColumnSchema, program: Program) -> int:
     """The state of an empty cell; -1 where it refuses the row."""
-    refused = program.missing_rule == "refused" and column.gap_code == column.missing_code
-    return REFUSED if refused else column.gap_code
+    refused = program.missing_rule == "refused" and column.empty_code == column.missing_code
+    return REFUSED if refused else column.empty_code
 
 
 def unseen_code(column: ColumnSchema, program: Program) -> int:

@@ -19,7 +19,7 @@ from tanager.network.network import Network
 from tanager.registry import nearest_first
 from tanager.structure.constraints import refuse_cycle
 from tanager.structure.dag import Dag
-from tanager.table.schema import GAP_LABEL, Category, ColumnSchema
+from tanager.table.schema import MISSING_LABEL, Category, ColumnSchema
 
 Value = TypeVar("Value")
 
@@ -160,12 +160,12 @@ def _column(node: FileNode) -> ColumnSchema:
     if not states:
         raise DocumentError(f"node {name!r} has no state")
     _refuse_repeated(states, f"node {name!r} has the state")
-    gap_state = len(states) > 1 and states[-1] == GAP_LABEL
-    values = states[:-1] if gap_state else states
-    return _bins(name, values, gap_state) or ColumnSchema(name, "categorical", values, gap_state=gap_state)
+    missing_state = len(states) > 1 and states[-1] == MISSING_LABEL
+    values = states[:-1] if missing_state else states
+    return _bins(name, values, missing_state) or ColumnSchema(name, "categorical", values, missing_state=missing_state)
 
 
-def _bins(name: str, states: tuple[Category, ...], gap_state: bool) -> ColumnSchema | None:
+def _bins(name: str, states: tuple[Category, ...], missing_state: bool) -> ColumnSchema | None:
     """The numeric column whose bins have these labels, if there is one."""
     labels = [state for state in states if isinstance(state, str)]
     lows = [found and float(found["low"]) for found in map(LOWER_BOUND.match, labels[1:])]
@@ -173,7 +173,7 @@ def _bins(name: str, states: tuple[Category, ...], gap_state: bool) -> ColumnSch
     if not cuts or len(cuts) + 1 < len(states) or any(low >= high for low, high in pairwise(cuts)):
         return None
     column = ColumnSchema(name, "numeric", cuts=cuts)
-    return replace(column, gap_state=gap_state) if states in (column.states, state_texts(column)) else None
+    return replace(column, missing_state=missing_state) if states in (column.states, state_texts(column)) else None
 
 
 def _refuse_repeated(items: Sequence[Category], what: str) -> None:

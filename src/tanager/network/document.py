@@ -118,7 +118,7 @@ def _write_column(column: ColumnSchema) -> Json:
         "name": column.name,
         "kind": column.kind,
         "unit": column.unit,
-        "gap_state": column.gap_state,
+        "gap_state": column.missing_state,
     }
     if column.ordered:
         document["ordered"] = True
@@ -140,14 +140,14 @@ def _read_column(document: Json, where: str) -> ColumnSchema:
     if kind == "categorical":
         ordered = flag(column.get("ordered", False), f"{where}.ordered")
         categories = _categories(column.get("categories"), f"{where}.categories")
-        return ColumnSchema(name, kind, categories, unit=unit, gap_state=gap, ordered=ordered)
+        return ColumnSchema(name, kind, categories, unit=unit, missing_state=gap, ordered=ordered)
     cuts = tuple(map(float, numbers(column.get("cuts"), f"{where}.cuts")))
     if any(low >= high for low, high in pairwise(cuts)):
         raise DocumentError(f"{where}.cuts must increase")
     if unit != "number" and any(abs(cut) > LARGEST_TIME for cut in cuts):
         raise DocumentError(f"{where}.cuts has a {unit} out of range")
     groups = _groups(column.get("groups", []), len(cuts) + 1, f"{where}.groups")
-    return ColumnSchema(name, kind, cuts=cuts, unit=unit, gap_state=gap, groups=groups)
+    return ColumnSchema(name, kind, cuts=cuts, unit=unit, missing_state=gap, groups=groups)
 
 
 def _groups(document: Json, n_bins: int, where: str) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from tanager.errors import OptionError
 from tanager.explain.cells import network_of
 from tanager.plots.heatmap import draw_heatmap
 from tanager.plots.style import BLUE, FONT_SIZE, LINE_COLOUR, ORANGE, TEXT_COLOUR, shorten, text_inches
-from tanager.table.schema import GAP_LABEL, Category, ColumnSchema, Unit, format_values
+from tanager.table.schema import MISSING_LABEL, Category, ColumnSchema, Unit, format_values
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -213,10 +213,12 @@ def draw_curve(values: MainValues, ax: Axes, size: float = FONT_SIZE) -> list[Ar
         lines.append(ax.stairs(odds, edges, baseline=None, color=colour, lw=1.5, label=name, zorder=3))
         for end, arrow in ((0, "<"), (-1, ">")):
             ax.plot(edges[end], odds[end], arrow, color=colour, ms=0.4 * size, clip_on=False, zorder=3)
-        if column.gap_state:
+        if column.missing_state:
             level, where = values.odds[-1, k], ax.get_yaxis_transform()
             ax.axhline(level, color=colour, lw=0.9, ls=(0, (2, 2)), zorder=2)
-            ax.text(1.0, level, GAP_LABEL, transform=where, fontsize=size - 2, color=colour, ha="right", va="bottom")
+            ax.text(
+                1.0, level, MISSING_LABEL, transform=where, fontsize=size - 2, color=colour, ha="right", va="bottom"
+            )
     if logarithmic:
         ax.set_xscale("log")
     ax.set_xlim(edges[0], edges[-1])

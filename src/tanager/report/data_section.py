@@ -17,7 +17,7 @@ from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.errors import DataError
 from tanager.network.network import Network
 from tanager.report.json_page import Json, number, pack
-from tanager.table.columns import Column, NumericColumn, RawTable, gaps
+from tanager.table.columns import Column, NumericColumn, RawTable, missing_cells
 from tanager.table.schema import ColumnSchema, format_values
 from tanager.table.training_table import read_rows
 
@@ -129,7 +129,7 @@ def summarize_columns(rows: PageRows, network: Network | AdditiveModel) -> list[
 def _summarize(
     column: Column, schema: ColumnSchema, codes: NDArray[np.unsignedinteger], groups: NDArray[np.intp], n_groups: int
 ) -> dict[str, Json]:
-    empty = gaps(column)
+    empty = missing_cells(column)
     entry: dict[str, Json] = {
         "missing": int(empty.sum()),
         "unseen": int(((codes == schema.missing_code) & ~empty).sum()),

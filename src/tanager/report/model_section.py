@@ -80,7 +80,7 @@ def _describe_node(network: AnyModel, node: int, x: float, y: float, width: floa
         "states": [str(state) for state in column.states],
         "cuts": list(column.cuts),
         "cut_labels": None if column.unit == "number" else list(format_values(column.cuts, column.unit)),
-        "gap": column.gap_state,
+        "gap": column.missing_state,
         "unit": column.unit,
         "ordered": column.ordered,
         "parents": list(network.dag.parents[node]),

@@ -22,8 +22,8 @@ from tanager.table.columns import (
     NumericColumn,
     code_dtype,
     encode_column,
-    gaps,
     learn_categories,
+    missing_cells,
 )
 from tanager.table.discretizer import Discretizer
 from tanager.table.rows import EncodedBatch, Weights
@@ -43,28 +43,33 @@ MAX_ROWS_TO_CUT_AGAIN = 10_000
 
 
 def learn_column(
-    column: Column, counts: ValueCounts | None, gap_state: bool, discretizer: Discretizer, n_classes: int, fine: bool
+    column: Column,
+    counts: ValueCounts | None,
+    missing_state: bool,
+    discretizer: Discretizer,
+    n_classes: int,
+    fine: bool,
 ) -> ColumnSchema:
     """The categories of a column or, where its values are counted by class to be cut, its cut points.
 
     The same for a table in memory, one that comes in batches, and one on a cluster.
 
-    column     all cells, or every distinct value once
-    counts     None for a column of categories
-    gap_state  a gap is a state of its own
-    fine       numbers have two granularities (`fine_bins`), not the discretiser's cuts alone
+    column         all cells, or every distinct value once
+    counts         None for a column of categories
+    missing_state  a missing cell is a state of its own
+    fine           numbers have two granularities (`fine_bins`), not the discretiser's cuts alone
     """
     if counts is None:
         ordered = isinstance(column, DictionaryColumn) and column.ordered
         categories = learn_categories(column)
-        return ColumnSchema(column.name, "categorical", categories, gap_state=gap_state, ordered=ordered)
+        return ColumnSchema(column.name, "categorical", categories, missing_state=missing_state, ordered=ordered)
     assert isinstance(column, NumericColumn)
     cuts = discretizer(counts, n_classes)
     groups: tuple[int, ...] = ()
     if fine:
         cuts, groups = fine_bins(cuts, counts)
     bins = tuple(cuts.tolist())
-    return ColumnSchema(column.name, "numeric", cuts=bins, unit=column.unit, gap_state=gap_state, groups=groups)
+    return ColumnSchema(column.name, "numeric", cuts=bins, unit=column.unit, missing_state=missing_state, groups=groups)
 
 
 def n_bins(n_rows: int) -> tuple[int, int]:
@@ -116,13 +121,13 @@ class ColumnStatistics:
 
     like         the column without its rows: name, type, unit, dictionary
     counts       weight of each distinct (value, class); the value of a dictionary column is its index
-    gaps         (n_classes,) weight of the rows of each class in which the cell is empty
+    missing      (n_classes,) weight of the rows of each class in which the cell is empty
     categorical  values are categories, not numbers to be cut
     """
 
     like: Column
     counts: ValueCounts
-    gaps: NDArray[np.float64]
+    missing: NDArray[np.float64]
     categorical: bool
 
     @classmethod
@@ -131,27 +136,27 @@ class ColumnStatistics:
     ) -> ColumnStatistics:
         """Statistics of some rows."""
         values = column.values if isinstance(column, NumericColumn) else column.indices
-        n_gaps = count_gaps(column, class_codes, weights, n_classes)
-        if n_gaps.any():
-            full = ~gaps(column)
+        n_missing = count_missing(column, class_codes, weights, n_classes)
+        if n_missing.any():
+            full = ~missing_cells(column)
             values, class_codes = values[full], class_codes[full]
             weights = None if weights is None else weights[full]
         counts = count_values(values, class_codes, weights, n_classes=n_classes)
-        return cls(without_rows(column), counts, n_gaps, categorical)
+        return cls(without_rows(column), counts, n_missing, categorical)
 
     def merge(self, other: ColumnStatistics) -> ColumnStatistics:
         """Statistics of the rows of both."""
-        n_gaps = self.gaps + other.gaps
+        n_missing = self.missing + other.missing
         if isinstance(self.like, DictionaryColumn) and isinstance(other.like, DictionaryColumn):
-            return replace(self._merge_dictionaries(self.like, other.like, other.counts), gaps=n_gaps)
+            return replace(self._merge_dictionaries(self.like, other.like, other.counts), missing=n_missing)
         if isinstance(self.like, NumericColumn) and isinstance(other.like, NumericColumn):
             dtype = np.result_type(self.like.values, other.like.values)
             like = replace(self.like, values=np.empty(0, dtype=dtype))
-            return replace(self, like=like, counts=self.counts.merge(other.counts), gaps=n_gaps)
+            return replace(self, like=like, counts=self.counts.merge(other.counts), missing=n_missing)
         # A batch in which a column is empty says nothing of its type.
         for one, empty in ((self, other), (other, self)):
             if len(empty.counts.values) == 0:
-                return replace(one, gaps=n_gaps)
+                return replace(one, missing=n_missing)
         kinds = ["numbers" if isinstance(one.like, NumericColumn) else "text" for one in (self, other)]
         raise DataError(f"column {self.like.name!r} holds {kinds[1]} in this batch; earlier batches held {kinds[0]}.")
 
@@ -169,20 +174,22 @@ class ColumnStatistics:
         like = replace(ours, dictionary=tuple(position), ordered=bool(filled) and ordered)
         return replace(self, like=like, counts=self.counts.merge(renamed))
 
-    def schema(self, discretizer: Discretizer, n_classes: int, gap_states: bool, fine: bool = False) -> ColumnSchema:
+    def schema(
+        self, discretizer: Discretizer, n_classes: int, missing_states: bool, fine: bool = False
+    ) -> ColumnSchema:
         """The column's categories or cut points (`learn_column`)."""
         counts = None if self.categorical else self.counts
         if self.categorical and isinstance(self.like, NumericColumn):
             _check_told_apart(self.like, self.counts.values)
-        gap_state = gap_states and bool(self.gaps.any())
-        return learn_column(self._cells(), counts, gap_state, discretizer, n_classes, fine)
+        missing_state = missing_states and bool(self.missing.any())
+        return learn_column(self._cells(), counts, missing_state, discretizer, n_classes, fine)
 
     def table(self, schema: ColumnSchema, n_classes: int) -> NDArray[np.float64]:
         """Counts of (state, class), flat, the class changing fastest."""
         cells = encode_column(self._cells(), schema) * n_classes + self.counts.classes
         counted = np.bincount(cells, self.counts.weights, minlength=schema.n_states * n_classes).astype(np.float64)
-        if schema.gap_state:
-            counted[-n_classes:] = self.gaps
+        if schema.missing_state:
+            counted[-n_classes:] = self.missing
         return counted
 
     def _cells(self) -> Column:
@@ -204,11 +211,11 @@ def _check_told_apart(column: NumericColumn, distinct: NDArray[np.float64]) -> N
             )
 
 
-def count_gaps(column: Column, class_codes: Codes, weights: Weights | None, n_classes: int) -> NDArray[np.float64]:
+def count_missing(column: Column, class_codes: Codes, weights: Weights | None, n_classes: int) -> NDArray[np.float64]:
     """(n_classes,) weight of the rows of each class in which the cell is empty."""
     counted = np.zeros(n_classes)
     if isinstance(column, DictionaryColumn) or column.values.dtype.kind == "f":
-        empty = gaps(column)
+        empty = missing_cells(column)
         if empty.any():
             empty_weights = None if weights is None else weights[empty]
             counted += np.bincount(class_codes[empty], empty_weights, minlength=n_classes)
@@ -265,10 +272,10 @@ class ValueRows:
         weights = kept.row_weights[held]
         counts = count_values(values[codes[held]], kept.class_codes[held], weights, n_classes=kept.n_classes)
         cuts = self.discretizer(counts, kept.n_classes)
-        n_states = len(cuts) + 1 + column.gap_state
-        # Of a gap, then of a missing cell; these are one where a gap is no state.
-        gaps = [n_states - 1, n_states] if column.gap_state else [n_states]
-        return n_states, np.array([*np.searchsorted(cuts, values, side="right"), *gaps])
+        n_states = len(cuts) + 1 + column.missing_state
+        # Of an empty cell, then of an unknown one; these are one where a missing cell is no state.
+        missing = [n_states - 1, n_states] if column.missing_state else [n_states]
+        return n_states, np.array([*np.searchsorted(cuts, values, side="right"), *missing])
 
 
 def _recode(batch: EncodedBatch, n_states: tuple[int, ...], new: Sequence[NDArray[np.integer]]) -> EncodedBatch:

@@ -123,7 +123,7 @@ def kind_of(column: Column) -> str:
     return "booleans" if isinstance(column.dictionary[0], bool) else "text"
 
 
-def gaps(column: Column) -> NDArray[np.bool_]:
+def missing_cells(column: Column) -> NDArray[np.bool_]:
     """Which cells hold nothing."""
     if isinstance(column, DictionaryColumn):
         return column.indices < 0
@@ -148,32 +148,32 @@ def learn_categories(column: Column) -> tuple[Category, ...]:
 
 
 def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
-    """Code of each cell; an empty cell gets the gap code, an unseen category one more than the missing code."""
+    """Code of each cell: `empty_code` for an empty one, one more than `missing_code` for an unseen category."""
     if not check_same_type(column, schema):
-        return np.full(len(gaps(column)), schema.gap_code)
+        return np.full(len(missing_cells(column)), schema.empty_code)
     return _encode_numeric(column, schema) if schema.kind == "numeric" else _encode_categories(column, schema)
 
 
 def _encode_numeric(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
-    """Bin of each cell: how many cuts are at or below it; NaN gets the gap code."""
+    """Bin of each cell: how many cuts are at or below it; NaN gets `empty_code`."""
     if isinstance(column, NumericColumn):
         values = column.values
     else:  # booleans
         values = np.array([*column.dictionary, np.nan], dtype=np.float64)[column.indices]
     found = np.searchsorted(np.array(schema.cuts), values, side="right")
     if values.dtype.kind == "f":
-        found[np.isnan(values)] = schema.gap_code
+        found[np.isnan(values)] = schema.empty_code
     return found
 
 
 def _encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
-    """Code of each cell; an empty cell gets the gap code, an unseen category one more than the missing code."""
+    """Code of each cell: `empty_code` for an empty one, one more than `missing_code` for an unseen category."""
     if isinstance(column, NumericColumn):
         return _encode_numbers(column, schema)
     known = {category: code for code, category in enumerate(schema.categories)}
     unseen = schema.missing_code + 1
     lookup = [known.get(category, unseen) for category in column.dictionary]
-    return np.array([*lookup, schema.gap_code])[column.indices]  # index -1 takes the last entry
+    return np.array([*lookup, schema.empty_code])[column.indices]  # index -1 takes the last entry
 
 
 def check_same_type(column: Column, schema: ColumnSchema) -> bool:
@@ -189,7 +189,7 @@ def check_same_type(column: Column, schema: ColumnSchema) -> bool:
         found = "dates" if schema.kind == "categorical" else "numeric"
     if found == expected or {found, expected} == {"numeric", "booleans"}:
         return True
-    if not gaps(column).all():
+    if not missing_cells(column).all():
         example = f" ({column.dictionary[0]!r})" if isinstance(column, DictionaryColumn) else ""
         raise DataError(
             f"column {column.name!r} of the table to predict holds {_plural(found)}{example}; "
@@ -213,13 +213,13 @@ def _as_numbers(categories: Sequence[Category]) -> NDArray[Any]:
 def _encode_numbers(column: NumericColumn, schema: ColumnSchema) -> NDArray[np.integer]:
     values = column.values
     if not schema.categories:
-        return np.where(np.isnan(values), schema.gap_code, schema.missing_code + 1)
+        return np.where(np.isnan(values), schema.empty_code, schema.missing_code + 1)
     categories = _as_numbers(schema.categories)
     order = np.argsort(categories)
     position = np.minimum(np.searchsorted(categories, values, sorter=order), len(categories) - 1)
     codes = order[position]
     codes[categories[codes] != values] = schema.missing_code + 1
-    codes[np.isnan(values)] = schema.gap_code
+    codes[np.isnan(values)] = schema.empty_code
     return codes
 
 

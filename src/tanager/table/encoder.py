@@ -24,8 +24,8 @@ from tanager.table.columns import (
     RawTable,
     code_dtype,
     encode_column,
-    gaps,
     look_up,
+    missing_cells,
     shift,
     spans_little,
 )
@@ -54,13 +54,13 @@ def learn_schema(
     weights: Weights | None,
     discretizer: Discretizer,
     categorical_features: ArrayLike | str | None = "from_dtype",
-    gap_states: bool = False,
+    missing_states: bool = False,
     fine: bool = False,
 ) -> TableSchema:
     """Categories of the categorical columns, cut points of the numeric ones, from the training rows alone.
 
-    With `gap_states` a gap is a state of its own in every column that has one here. With `fine` numeric columns have
-    two granularities (`fine_bins`).
+    With `missing_states` a missing cell is a state of its own in every column that has one here. With `fine` numeric
+    columns have two granularities (`fine_bins`).
     """
     chosen = choose_categorical(table, categorical_features)
     distinct = distinct_cells(table, np.flatnonzero(chosen).tolist())
@@ -68,14 +68,14 @@ def learn_schema(
 
     def learn(position: int) -> ColumnSchema:
         column = distinct[position] if position in distinct else table.columns[position]
-        gap_state = gap_states and bool(gaps(column).any())
+        missing_state = missing_states and bool(missing_cells(column).any())
         counts = None
         if not chosen[position]:
             assert isinstance(column, NumericColumn)
             counts = count_values(column.values, class_codes, weights, n_classes=target.n_states)
             if counts.values.size == 0:
                 empty.append(column.name)
-        return learn_column(column, counts, gap_state, discretizer, target.n_states, fine)
+        return learn_column(column, counts, missing_state, discretizer, target.n_states, fine)
 
     attributes = map_threads(learn, range(len(table.names)))
     empty += [column.name for column in attributes if column.kind == "categorical" and not column.categories]
@@ -251,7 +251,7 @@ class TableEncoder:
 def _every_cell(column: Column) -> tuple[int, Column | None]:
     """The lowest cell and a column of all there may be from there on; None if these are more than the rows."""
     if isinstance(column, DictionaryColumn):
-        if gaps(column).all():
+        if missing_cells(column).all():
             return 0, None  # what it declares is not there
         return 0, replace(column, indices=np.append(np.arange(len(column.dictionary)), -1).astype(np.int32))
     if column.values.dtype.kind not in "iu" or not len(column.values):
@@ -297,7 +297,7 @@ def without_class(schema: TableSchema, n_rows: int) -> Codes:
 
 @dataclass(frozen=True)
 class IntegerLookup:
-    """For every column a table from value - low to code; values outside it, and gaps in it, are unseen.
+    """For every column a table from value - low to code; values outside it, or between those in it, are unseen.
 
     A value v of column j has code `codes[offset[j] + v - low[j]]` if 0 <= v - low[j] < span[j].
     """

@@ -17,7 +17,7 @@ from tanager.runtime import PicklesFields
 Category = str | int | float | bool | datetime.date | datetime.datetime
 Kind = Literal["categorical", "numeric"]
 Unit = Literal["number", "date", "datetime", "duration"]
-GAP_LABEL = "(missing)"
+MISSING_LABEL = "(missing)"
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class ColumnSchema(PicklesFields):
 
     A state is a category or a bin. State k of a numeric column holds the values with exactly k cuts at or below them,
     so bin k is [cuts[k-1], cuts[k]). The code of a missing cell is `n_states`, one past the last state; but with
-    `gap_state` a gap is a state like any other, the last one, and only a category unseen in training is missing.
+    `missing_state` an empty cell is a state like any other, the last one, and only an unseen category is missing.
 
     A numeric column may have two granularities: `groups` then gives the coarse bin of each fine one (`fine_bins`), and
     `coarse` is the column cut by the coarse bins alone. `ordered` says that the order of the categories has a meaning.
@@ -37,23 +37,23 @@ class ColumnSchema(PicklesFields):
     categories: tuple[Category, ...] = ()
     cuts: tuple[float, ...] = ()
     unit: Unit = "number"
-    gap_state: bool = False
+    missing_state: bool = False
     groups: tuple[int, ...] = ()
     ordered: bool = False
     n_states: int = field(init=False, repr=False, compare=False)
     missing_code: int = field(init=False, repr=False, compare=False)
-    gap_code: int = field(init=False, repr=False, compare=False)
+    empty_code: int = field(init=False, repr=False, compare=False)
     """The code of a cell that holds nothing."""
     has_order: bool = field(init=False, repr=False, compare=False)
-    """Whether neighbouring states, but for the gap state, are alike: bins, and categories declared so."""
+    """Whether neighbouring states, but for that of missing cells, are alike: bins, and categories declared so."""
 
     def __post_init__(self) -> None:
         # A column without any value still has one state, which no cell is in.
         values = max(1, len(self.categories)) if self.kind == "categorical" else len(self.cuts) + 1
         derived = {
-            "n_states": values + self.gap_state,
-            "missing_code": values + self.gap_state,
-            "gap_code": values,  # the last state if a gap is one, else the missing code
+            "n_states": values + self.missing_state,
+            "missing_code": values + self.missing_state,
+            "empty_code": values,  # the last state if empty cells have one, else the missing code
             "has_order": self.kind == "numeric" or self.ordered,
         }
         for name, value in derived.items():
@@ -72,13 +72,13 @@ class ColumnSchema(PicklesFields):
         """(n_states + 1,) the coarse code of each code, the missing one included."""
         if not self.groups:
             return np.arange(self.n_states + 1)
-        gap = [self.coarse.gap_code] if self.gap_state else []
-        return np.array([*self.groups, *gap, self.coarse.missing_code])
+        empty = [self.coarse.empty_code] if self.missing_state else []
+        return np.array([*self.groups, *empty, self.coarse.missing_code])
 
     @cached_property
     def states(self) -> tuple[Category, ...]:
         """The label of each state: the category itself, or the bin in words ("< 2.45", "[2.45, 4.75)", ">= 4.75")."""
-        return (*self._values, GAP_LABEL) if self.gap_state else self._values
+        return (*self._values, MISSING_LABEL) if self.missing_state else self._values
 
     @property
     def _values(self) -> tuple[Category, ...]:

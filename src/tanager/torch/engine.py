@@ -68,9 +68,9 @@ class TorchEngine:
 
     def count_stack(self, batch: EncodedBatch, node_sets: NDArray[np.int64]) -> CountTable:
         rows = self.rows(batch)
-        gaps = bool(batch.incomplete[node_sets[node_sets < batch.n_attributes]].any())
+        incomplete = bool(batch.incomplete[node_sets[node_sets < batch.n_attributes]].any())
         return with_less_memory(
-            lambda n_bytes: _count_stack(rows, node_sets, gaps, n_bytes),
+            lambda n_bytes: _count_stack(rows, node_sets, incomplete, n_bytes),
             rows.device,
             f"counting {len(node_sets)} tables",
         )
@@ -119,14 +119,14 @@ def _count_sets(rows: DeviceRows, sets: Sequence[tuple[int, ...]], n_bytes: int)
     return result
 
 
-def _count_stack(rows: DeviceRows, node_sets: NDArray[np.int64], gaps: bool, n_bytes: int) -> CountTable:
+def _count_stack(rows: DeviceRows, node_sets: NDArray[np.int64], incomplete: bool, n_bytes: int) -> CountTable:
     """As `_count_sets` for sets of equal states: small ones are compared with each of their cells."""
     target = len(rows.n_states) - 1
     by_class = bool((node_sets[:, -1] == target).all())
     attributes = node_sets[:, :-1] if by_class else node_sets
     states = [rows.n_states[node] for node in attributes[0].tolist()]
     n_cells = prod(states)
-    if gaps or rows.weights is not None or n_cells > FEW_CELLS:
+    if incomplete or rows.weights is not None or n_cells > FEW_CELLS:
         tables = _count_sets(rows, list(map(tuple, node_sets.tolist())), n_bytes)
         return cast(CountTable, np.stack(tables))
     nodes = to_device(attributes, rows.device)

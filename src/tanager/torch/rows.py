@@ -143,7 +143,7 @@ class DeviceBatch(EncodedBatch):
     rows: DeviceRows
 
     def __init__(self, codes: torch.Tensor, class_codes: torch.Tensor, n_states: tuple[int, ...]) -> None:
-        """Codes (n_rows, n_attributes) of whole numbers 0 .. n_states - 1, without gaps, and (n_rows,) classes."""
+        """Codes (n_rows, n_attributes) of whole numbers 0 .. n_states - 1, none missing, and (n_rows,) classes."""
         if codes.ndim != 2 or class_codes.shape != codes.shape[:1] or len(n_states) != codes.shape[1] + 1:
             raise DataError(
                 f"codes {tuple(codes.shape)}, class codes {tuple(class_codes.shape)} and the states of "

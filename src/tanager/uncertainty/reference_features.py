@@ -176,14 +176,14 @@ def _draw_split(column: ColumnSchema, width: int, rng: np.random.Generator) -> N
     cut, by_code = rng.random(), rng.random(column.n_states + 1) < 0.5
     left[: column.n_states + 1] = by_code
     if column.has_order:
-        n_ordered = column.n_states - column.gap_state
+        n_ordered = column.n_states - column.missing_state
         left[:n_ordered] = (np.arange(n_ordered) + 0.5) / n_ordered < cut
     return left
 
 
 def _states(column: ColumnSchema, rows: NDArray[np.number], parts: int) -> Array:
     """(states + 1, features): the smoothest parts of a walk, and categories; zero for a missing cell."""
-    n_ordered = column.n_states - column.gap_state if column.has_order else 0
+    n_ordered = column.n_states - column.missing_state if column.has_order else 0
     walk = random_walk(n_ordered, parts) if n_ordered > 1 else np.zeros((0, 0))
     others = np.arange(n_ordered, column.n_states)
     frequent = others[np.argsort(-rows[others], kind="stable")][: 2 * parts]

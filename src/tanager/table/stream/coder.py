@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Codes
 from tanager.errors import DataError
-from tanager.table.binning import ColumnStatistics, count_gaps, without_rows
+from tanager.table.binning import ColumnStatistics, count_missing, without_rows
 from tanager.table.columns import (
     Column,
     DictionaryColumn,
@@ -20,9 +20,9 @@ from tanager.table.columns import (
     NumericColumn,
     code_dtype,
     encode_column,
-    gaps,
     kind_of,
     look_up,
+    missing_cells,
     occurring,
     shift,
     spans_little,
@@ -64,11 +64,11 @@ class ColumnCoder:
 
         They are in `out`, (n_rows,) bytes, where they fit there.
         """
-        counted = count_gaps(column, rows.class_codes, rows.weights, rows.n_classes)
+        counted = count_missing(column, rows.class_codes, rows.weights, rows.n_classes)
         if counted.any():
             counted[: len(self._gaps)] += self._gaps
             self._gaps = counted
-            if gaps(column).all() and (self._like is None or kind_of(column) != kind_of(self._like)):
+            if missing_cells(column).all() and (self._like is None or kind_of(column) != kind_of(self._like)):
                 if isinstance(column, NumericColumn):
                     self._empty = (column, categorical)
                 out[:] = np.iinfo(out.dtype).max
@@ -125,12 +125,12 @@ class ColumnCoder:
         return ColumnStatistics(self._like, replace(counts, n_rows=found.n_rows), n_gaps, self._categorical)
 
     def learn(
-        self, name: str, class_order: NDArray[np.integer], discretizer: Discretizer, gap_states: bool, fine: bool
+        self, name: str, class_order: NDArray[np.integer], discretizer: Discretizer, missing_states: bool, fine: bool
     ) -> ColumnSchema:
         """The column's categories or cut points (`ColumnStatistics.schema`)."""
         if self._like is None and self._empty is not None:
             self._join(*self._empty)
-        return self.statistics(name, class_order).schema(discretizer, len(class_order), gap_states, fine)
+        return self.statistics(name, class_order).schema(discretizer, len(class_order), missing_states, fine)
 
     def final_codes(self, schema: ColumnSchema, dtype: np.dtype[np.unsignedinteger]) -> FinalCodes:
         """What the codes stand for by a schema, that of these rows or of others; a category it lacks is missing."""
@@ -141,7 +141,7 @@ class ColumnCoder:
             indices = np.arange(len(self._text.dictionary), dtype=np.int32)
             found = encode_column(DictionaryColumn(schema.name, indices, tuple(self._text.dictionary)), schema)
         found = np.minimum(found, schema.missing_code)
-        return FinalCodes(schema, np.append(found, schema.gap_code).astype(dtype), not self.incomplete)
+        return FinalCodes(schema, np.append(found, schema.empty_code).astype(dtype), not self.incomplete)
 
     @property
     def n_values(self) -> int:

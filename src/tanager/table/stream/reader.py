@@ -22,7 +22,7 @@ from tanager.table.binning import (
     states_of_both,
     write_coarse,
 )
-from tanager.table.columns import Column, NumericColumn, RawTable, code_dtype, gaps, kind_of
+from tanager.table.columns import Column, NumericColumn, RawTable, code_dtype, kind_of, missing_cells
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import choose_categorical, warn_of_useless_columns
 from tanager.table.rows import EncodedBatch, Outline, Weights, gather
@@ -53,7 +53,7 @@ MAX_VALUES_COUNTED_UNCUT = 8
 class ReadOptions:
     """How a table is read.
 
-    discretizer, categorical_features, gap_states, fine  those of `learn_schema`
+    discretizer, categorical_features, missing_states, fine  those of `learn_schema`
     unlabelled  rows without a class are read too
     values      few rows are also kept for cut points to be learnt again
     class_weight  what the weight of a row is multiplied by, by its class
@@ -61,7 +61,7 @@ class ReadOptions:
 
     discretizer: Discretizer
     categorical_features: ArrayLike | str | None
-    gap_states: bool
+    missing_states: bool
     fine: bool
     unlabelled: bool = False
     values: bool = False
@@ -127,7 +127,7 @@ class StreamReader:
         weights = None if self._roles.weight is None else read_weights(table.column(self._roles.weight))
         if weights is not None and not weights.all():  # as if the rows were not there
             table, weights = table.take(weights > 0), weights[weights > 0]
-        missing = gaps(table.column(self._roles.target))
+        missing = missing_cells(table.column(self._roles.target))
         if missing.any():
             self._n_unlabelled += int(missing.sum())
             if missing.all():
@@ -194,7 +194,7 @@ class StreamReader:
         options, coders = self._options, labelled.coders
 
         def learn(name: str) -> ColumnSchema:
-            return coders[name].learn(name, class_order, options.discretizer, options.gap_states, options.fine)
+            return coders[name].learn(name, class_order, options.discretizer, options.missing_states, options.fine)
 
         attributes = tuple(map_threads(learn, labelled.names))
         empty = [name for name in labelled.names if len(coders[name].values) == 0]
@@ -330,14 +330,14 @@ class ProvisionalRows:
         if self._counter is None or any(coder.is_cut and coder.n_values > MAX_VALUES_COUNTED_UNCUT for coder in coders):
             return False
         n_values = [*(coder.n_values for coder in coders), rows.n_classes]
-        has_gap = [*(coder.incomplete for coder in coders), False]
-        n_states = [n + gap for n, gap in zip(n_values, has_gap, strict=True)]
+        has_missing = [*(coder.incomplete for coder in coders), False]
+        n_states = [n + missing for n, missing in zip(n_values, has_missing, strict=True)]
         if any(column.dtype != np.uint8 for column in cells) or not self._counter.has_room(n_states):
             return False
         for column, coder in zip(cells, coders, strict=True):
             if coder.incomplete:
                 np.minimum(column, coder.n_values, out=column)
-        self._counter.add(self._codes.T, rows.class_codes, rows.weights, n_values, has_gap)
+        self._counter.add(self._codes.T, rows.class_codes, rows.weights, n_values, has_missing)
         return True
 
     def _keep(self, columns: list[RawCells]) -> None:
@@ -390,7 +390,7 @@ class FinalBlocks:
     @cached_property
     def incomplete(self) -> NDArray[np.bool_]:
         incomplete = [column.incomplete for column in self.attributes]
-        fine = [gap for gap, column in zip(incomplete, self.columns, strict=True) if column.groups]
+        fine = [missing for missing, column in zip(incomplete, self.columns, strict=True) if column.groups]
         return np.array([*incomplete, *fine], dtype=bool)
 
     def __call__(self) -> Iterator[EncodedBatch]:
