@@ -20,7 +20,7 @@ from tanager import AdditiveClassifier, DataError, DataWarning, FileError, Naive
 from tanager.files.model_file import load_model, save_model
 from tanager.metrics.calibration import calibration
 from tanager.table import MDLPDiscretizer
-from tanager.table.columns import DictionaryColumn, NumericColumn, gaps
+from tanager.table.columns import DictionaryColumn, NumericColumn, missing_cells
 from tanager.table.read_columns import read_arrow, read_columns
 
 CELLS = {
@@ -57,7 +57,7 @@ def test_every_frame_gives_the_same_cells(frame):
     assert isinstance(columns["whole"], NumericColumn)
     day = columns["day"]
     for column in columns.values():
-        assert gaps(column).tolist() == [cell is None for cell in CELLS[column.name]]
+        assert missing_cells(column).tolist() == [cell is None for cell in CELLS[column.name]]
     assert cells(day) == [d and (d - datetime.date(1970, 1, 1)).days * 86_400 * 10**6 for d in CELLS["day"]]
 
 

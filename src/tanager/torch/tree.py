@@ -25,7 +25,7 @@ from tanager.table.rows import EncodedBatch
 from tanager.torch.engine import OneHots, StateColumns, TorchEngine
 from tanager.torch.rows import with_less_memory
 
-# Cells of all pair tables up to which they go to the host, where every score, missing cells and constraints are dealt with.
+# Cells of all pair tables up to which they go to the host, which also takes other scores, missing cells and constraints.
 CELLS_WORTH_HOST = 1 << 23
 # Bytes for each entry of a block of gains: the products, their logarithms and two sums.
 BYTES_PER_PAIR = 64
@@ -76,8 +76,8 @@ def edge_gains(
 ) -> tuple[torch.Tensor, float]:
     """(n, n) gains of one attribute parent beside the class, symmetric, zero on the diagonal; and the terms without.
 
-    No cell is missing. Then the margins of a pair that miss one of its attributes are those of the other alone, and only
-    N_jck and N_jk have to be summed pair by pair.
+    No cell is missing. Then the margins of a pair that miss one of its attributes are those of the other alone, and
+    only N_jck and N_jk have to be summed pair by pair.
     """
     rows = engine.rows(cast(EncodedBatch, counts.rows))
     n_attributes, n_states = counts.n_attributes, max(counts.n_states[:-1])
