@@ -25,7 +25,7 @@ from tanager.table.rows import EncodedBatch
 from tanager.torch.engine import OneHots, StateColumns, TorchEngine
 from tanager.torch.rows import with_less_memory
 
-# Cells of all pair tables up to which they go to the host, which also takes other scores, missing cells and constraints.
+# Cells of all pair tables up to which they go to the host, which also knows other scores, missing cells, constraints.
 CELLS_WORTH_HOST = 1 << 23
 # Bytes for each entry of a block of gains: the products, their logarithms and two sums.
 BYTES_PER_PAIR = 64
