@@ -9,8 +9,7 @@ import pytest
 
 from cut_rows import CutRows
 from oracle import batch_of, random_batch, take_rows
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
+from parameters.tasks import assert_same, store, task_of
 from tanager.parameters import (
     DFE,
     EM,
@@ -18,13 +17,11 @@ from tanager.parameters import (
     Conditional,
     Frequency,
     LikelihoodGradient,
-    ParameterTask,
     Pruned,
-    expected_counts,
 )
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.structure.dag import Dag
-from tanager.table.rows import EncodedBatch, Rows
+from tanager.table.rows import EncodedBatch
 
 N_STATES = (3, 2, 4, 2, 3)
 NAIVE = Dag.augmented_naive_bayes([()] * 4)
@@ -55,20 +52,11 @@ def informative(gaps: float = 0.2, weighted: bool = True, n_rows: int = 210) -> 
     return batch_of(batch.codes, classes, N_STATES, batch.weights)
 
 
-def task(dag: Dag, rows: Rows, unlabelled: Rows | None = None) -> ParameterTask:
-    return ParameterTask(dag, CountStore(rows, choose_engine("numpy"), "abcde"), unlabelled=unlabelled)
-
-
 def both(learner, dag, batch, unlabelled=None):
     """What is learnt from the rows whole and cut."""
-    whole = learner.learn(task(dag, batch, unlabelled))
-    cut = learner.learn(task(dag, CutRows.of(batch), None if unlabelled is None else CutRows.of(unlabelled)))
-    return whole, cut
-
-
-def assert_same(one, other, rtol):
-    for table, expected in zip(one.network.tables, other.network.tables, strict=True):
-        np.testing.assert_allclose(table, expected, rtol=rtol)
+    parts = None if unlabelled is None else CutRows.of(unlabelled)
+    whole, cut = task_of(dag, batch, unlabelled=unlabelled), task_of(dag, CutRows.of(batch), unlabelled=parts)
+    return learner.learn(whole).network.tables, learner.learn(cut).network.tables
 
 
 @pytest.mark.parametrize("learner", [Frequency(), Frequency("friedman"), ACLLOptimal()])
@@ -91,15 +79,8 @@ def test_nor_on_how_rows_without_a_class_are_cut(learner):
     unlabelled = replace(rest, class_codes=np.full(70, 3, dtype=np.uint8))
     whole, cut = both(learner, TREE, labelled, unlabelled)
     assert_same(cut, whole, rtol=1e-9)
-    alone = learner.learn(task(TREE, labelled))
-    assert max(np.abs(a - b).max() for a, b in zip(alone.network.tables, whole.network.tables, strict=True)) > 1e-3
-
-
-def test_nor_where_gaps_are_too_many_to_be_kept(monkeypatch):
-    learner = EM(tol=1e-10, max_iter=5_000)
-    whole = learner.learn(task(TREE, informative()))
-    monkeypatch.setattr(expected_counts, "PART_ROWS", 16)
-    assert_same(learner.learn(task(TREE, CutRows.of(informative()))), whole, rtol=1e-9)
+    alone = learner.learn(task_of(TREE, labelled)).network.tables
+    assert max(np.abs(a - b).max() for a, b in zip(alone, whole, strict=True)) > 1e-3
 
 
 def test_a_node_hidden_in_some_blocks_alone_is_not_hidden():
@@ -114,8 +95,6 @@ def test_a_node_hidden_in_some_blocks_alone_is_not_hidden():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_likelihood_of_rows_is_that_of_all_blocks_together(leave_one_out, weighted):
     batch = informative(weighted=weighted)
-    whole, cut = (
-        RowLikelihood(task(TREE, rows).counts, Frequency(), leave_one_out) for rows in (batch, CutRows.of(batch))
-    )
+    whole, cut = (RowLikelihood(store(rows), Frequency(), leave_one_out) for rows in (batch, CutRows.of(batch)))
     for dag in (NAIVE, TREE, APART, NAIVE):
         assert cut(dag) == pytest.approx(whole(dag), rel=1e-12)

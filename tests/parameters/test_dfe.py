@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from oracle import batch_of, random_batch
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
+from parameters.tasks import assert_same, task_of
 from tanager.errors import OptionError
-from tanager.parameters import ParameterTask, dfe
+from tanager.parameters import dfe
 from tanager.parameters.dfe import DFE
 from tanager.structure.dag import Dag
 
@@ -17,11 +16,6 @@ N_STATES = (3, 2, 4, 3)
 NAIVE = Dag.augmented_naive_bayes([(), (), ()])
 TREE = Dag.augmented_naive_bayes([(), (0,), (1,)])
 CLASS_WITH_PARENTS = Dag(((), (0,), (1, 3), (0,)))  # x1 does not have the class as parent
-
-
-def task_of(dag, batch):
-    names = tuple(f"x{node}" for node in range(len(batch.n_states)))
-    return ParameterTask(dag, CountStore(batch, choose_engine("numpy"), names))
 
 
 def learn(learner, dag, batch):
@@ -78,8 +72,7 @@ def test_tables_are_those_of_the_definition(dag, passes, weighted, compiled, mon
     monkeypatch.setattr(dfe, "BLOCK_PLACES", 100)  # several blocks
     batch = random_batch(0, 60, N_STATES, weighted=weighted)
     expected = by_definition(dag, batch, passes, [[0.5] * r for r in N_STATES])
-    for table, other in zip(estimates(DFE(passes, alpha=0.5), dag, batch), expected, strict=True):
-        np.testing.assert_allclose(table, other, rtol=1e-9)
+    assert_same(estimates(DFE(passes, alpha=0.5), dag, batch), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -89,8 +82,7 @@ def test_attributes_that_all_tell_the_class_overflow_nothing(compiled, monkeypat
     batch = batch_of(np.tile(classes[:, None], 100), classes, (2,) * 101, np.full(8, 1e6))
     dag = Dag.augmented_naive_bayes([()] * 100)
     expected = by_definition(dag, batch, 1, [[1.0, 1.0]] * 101)
-    for table, other in zip(estimates(DFE(), dag, batch), expected, strict=True):
-        np.testing.assert_allclose(table, other, rtol=1e-9)
+    assert_same(estimates(DFE(), dag, batch), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -98,16 +90,14 @@ def test_missing_cells_are_left_out(compiled, monkeypatch):
     monkeypatch.setattr(dfe, "ROWS_WORTH_COMPILING", 0 if compiled else 10**9)
     batch = random_batch(1, 40, N_STATES, gaps=0.3)
     expected = by_definition(NAIVE, batch, 1, [[1.0] * r for r in N_STATES])
-    for table, other in zip(estimates(DFE(), NAIVE, batch), expected, strict=True):
-        np.testing.assert_allclose(table, other, rtol=1e-9)
+    assert_same(estimates(DFE(), NAIVE, batch), expected, rtol=1e-9)
 
 
 def test_friedman_spreads_its_pseudo_rows_as_the_marginal():
     batch = random_batch(2, 50, N_STATES)
     marginals = [5.0 * np.bincount(batch.column(node), minlength=r) / 50 for node, r in enumerate(N_STATES)]
     expected = by_definition(TREE, batch, 1, marginals)
-    for table, other in zip(estimates(DFE(smoothing="friedman"), TREE, batch), expected, strict=True):
-        np.testing.assert_allclose(table, other, rtol=1e-9)
+    assert_same(estimates(DFE(smoothing="friedman"), TREE, batch), expected, rtol=1e-9)
 
 
 def test_the_first_row_counts_as_far_as_chance_is_wrong():

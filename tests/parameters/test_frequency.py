@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 
-from oracle import count_rows, random_batch
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
+from oracle import batch_of, count_rows, random_batch
+from parameters.tasks import assert_same, task_of
 from tanager.errors import OptionError
-from tanager.parameters import Frequency, ParameterTask
+from tanager.parameters import Frequency, ParameterLearner
 from tanager.structure.dag import Dag
-from tanager.table.rows import EncodedBatch
 
 #                 x0 x1  class
 ROWS = np.array([[0, 0, 0], [0, 1, 0], [1, 2, 0], [1, 2, 1], [1, 1, 1]])
@@ -17,13 +15,8 @@ N_STATES = (2, 3, 2)
 
 
 def task(weights=None):
-    batch = EncodedBatch(
-        np.asfortranarray(ROWS[:, :2], np.uint8), ROWS[:, 2].astype(np.uint8), N_STATES, np.zeros(2, bool), weights
-    )
     # x1 has the parents x0 and the class
-    return ParameterTask(
-        Dag.augmented_naive_bayes([(), (0,)]), CountStore(batch, choose_engine("numpy"), ("a", "b", "c"))
-    )
+    return task_of(Dag.augmented_naive_bayes([(), (0,)]), batch_of(ROWS[:, :2], ROWS[:, 2], N_STATES, weights))
 
 
 def by_hand(prior):
@@ -62,8 +55,7 @@ def test_tables_learnt_together_are_those_of_each_family_alone(engine, smoothing
     n_states = (2, 3, 3, 2, 3, 2)
     parents = ((), (0, 5), (1, 5), (2, 4, 5), (1, 5), ())
     batch, alpha = random_batch(1, 50, n_states), {"laplace": 1.0, "friedman": 5.0}[smoothing]
-    counts = CountStore(batch, choose_engine(engine), tuple("abcdef"))
-    learnt = Frequency(smoothing).learn(ParameterTask(Dag(parents), counts)).network.tables
+    learnt = Frequency(smoothing).learn(task_of(Dag(parents), batch, engine)).network.tables
     for child, own in enumerate(parents):
         rows = count_rows(batch, (*own, child)).reshape(-1, n_states[child])
         pseudo = np.ones(n_states[child]) if smoothing == "laplace" else count_rows(batch, (child,)) / batch.n_rows
@@ -74,8 +66,7 @@ def test_tables_learnt_together_are_those_of_each_family_alone(engine, smoothing
 def test_weights_count_as_rows():
     doubled = Frequency().learn(task(np.full(5, 2.0))).network.tables
     halved = Frequency(alpha=0.5).learn(task()).network.tables
-    for one, other in zip(doubled, halved, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-15)
+    assert_same(doubled, halved, rtol=1e-15)
 
 
 @pytest.mark.parametrize("alpha", [0, -1, float("nan")])
@@ -87,3 +78,15 @@ def test_alpha_must_be_above_zero(alpha):
 def test_unknown_smoothing_lists_the_valid_ones():
     with pytest.raises(OptionError, match="'laplace', 'friedman'"):
         Frequency(smoothing="laplas").learn(task())
+
+
+class Plain(ParameterLearner):
+    def learn(self, task):
+        raise AssertionError
+
+
+def test_a_learner_that_declares_nothing_promises_nothing():
+    of_tables = ("describes_attributes", "learns_without_class", "learns_hidden", "tunes_hidden", "smooths_counts")
+    promises = (*of_tables, "holds_out", "naive_bayes_only", "posterior")
+    assert not any(getattr(Plain(), promise) for promise in promises)
+    assert (Plain.needs, Plain.fits) == ("counts", ("tables",))

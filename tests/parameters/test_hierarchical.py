@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from oracle import batch_of, random_batch
+from parameters.tasks import assert_same, task_of
 from tanager import BayesianNetworkClassifier
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
-from tanager.parameters import ParameterTask
 from tanager.parameters.hierarchical import Hierarchical
 from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag
@@ -23,12 +21,11 @@ LEAST = 4.0
 
 
 def learn(batch, dag=DAG):
-    names = ("a", "b", "c", "class")
-    return Hierarchical(LEAST).learn(ParameterTask(dag, CountStore(batch, choose_engine("numpy"), names)))
+    return Hierarchical(LEAST).learn(task_of(dag, batch))
 
 
 def leaning(seed, n_rows=120):
-    """c follows b, and a little a."""
+    """x2 follows x1, and a little x0."""
     batch = random_batch(seed, n_rows, N_STATES)
     generator = np.random.default_rng(seed)
     codes = batch.codes.copy()
@@ -51,8 +48,7 @@ def rows_of(batch):
 
 
 def orders(trace):
-    numbers = {"a": 0, "b": 1, "c": 2, "class": 3}
-    return {numbers[child]: [numbers[parent] for parent in parents] for child, parents in trace.parents.items()}
+    return {int(child[1:]): [int(parent[1:]) for parent in parents] for child, parents in trace.parents.items()}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -60,13 +56,13 @@ def test_every_cell_is_backed_off_along_the_parents(seed):
     batch = leaning(seed)
     learnt = learn(batch)
     rows, order = rows_of(batch), orders(learnt.trace)
-    for child, name in enumerate(("a", "b", "c")):
+    for child in range(3):
         table = learnt.network.tables[child]
         for values in np.ndindex(N_STATES):
             configuration = 0
             for parent in DAG.parents[child]:
                 configuration = configuration * N_STATES[parent] + values[parent]
-            expected = probability(rows, child, order[child], values, learnt.trace.concentrations[name])
+            expected = probability(rows, child, order[child], values, learnt.trace.concentrations[f"x{child}"])
             assert table[configuration, values[child]] == pytest.approx(expected, rel=1e-10)
 
 
@@ -75,7 +71,7 @@ def test_the_pseudo_rows_of_a_level_are_those_that_predict_a_row_left_out_best(s
     batch = leaning(seed, 40)
     learnt = learn(batch)
     rows, order = rows_of(batch), orders(learnt.trace)[2]
-    chosen = learnt.trace.concentrations["c"]
+    chosen = learnt.trace.concentrations["x2"]
     for depth in range(1, len(chosen) + 1):
 
         def left_out(m, depth=depth):
@@ -89,7 +85,7 @@ def test_the_pseudo_rows_of_a_level_are_those_that_predict_a_row_left_out_best(s
 
 
 def test_the_class_comes_first_and_then_the_parent_that_tells_most():
-    assert learn(leaning(0, 400)).trace.parents["c"] == ["class", "b", "a"]
+    assert learn(leaning(0, 400)).trace.parents["x2"] == ["x3", "x1", "x0"]
 
 
 def test_a_parent_that_says_nothing_is_smoothed_away_and_one_that_decides_is_not():
@@ -98,22 +94,21 @@ def test_a_parent_that_says_nothing_is_smoothed_away_and_one_that_decides_is_not
     codes[:, 2] = codes[:, 1]
     batch = batch_of(codes, generator.integers(0, 2, 600), (2, 2, 2, 2))
     found = learn(batch).trace
-    assert found.parents["c"] == ["class", "b", "a"]
-    assert found.concentrations["c"][2] == LEAST
-    assert found.concentrations["b"][2] >= 64  # a says nothing of b
-    assert found.concentrations["b"][1] >= 64  # nor does the class
+    assert found.parents["x2"] == ["x3", "x1", "x0"]
+    assert found.concentrations["x2"][2] == LEAST
+    assert found.concentrations["x1"][2] >= 64  # x0 says nothing of x1
+    assert found.concentrations["x1"][1] >= 64  # nor does the class
 
 
 def test_no_level_has_fewer_pseudo_rows_than_the_least():
     batch = leaning(0)
     for least in (0.5, 16.0):
-        task = ParameterTask(DAG, CountStore(batch, choose_engine("numpy"), ("a", "b", "c", "class")))
-        found = Hierarchical(least).learn(task).trace.concentrations
+        found = Hierarchical(least).learn(task_of(DAG, batch)).trace.concentrations
         chosen = [m for own in found.values() for m in own]
         assert min(chosen) >= least
         assert all(np.log2(m / least) % 1 == 0 for m in chosen)
     with pytest.raises(OptionError, match="Hierarchical: least=0 cannot be used"):
-        Hierarchical(0).learn(task)
+        Hierarchical(0).learn(task_of(DAG, batch))
 
 
 def test_the_class_keeps_its_frequencies():
@@ -136,11 +131,9 @@ def test_a_structure_judged_by_rows_is_that_of_laplace(structure):
 
 def test_the_members_of_a_mean_have_these_tables():
     batch = leaning(3)
-    counts = CountStore(batch, choose_engine("numpy"), ("a", "b", "c", "class"))
     dags = [superparent_dag(3, (parent,)) for parent in range(3)]
-    members = Hierarchical(LEAST).learn_members(ParameterTask(DAG, counts), dags)
+    members = Hierarchical(LEAST).learn_members(task_of(DAG, batch), dags)
     for dag, member in zip(dags, members, strict=True):
-        for ours, theirs in zip(member.tables, learn(batch, dag).network.tables, strict=True):
-            np.testing.assert_array_equal(ours, theirs)
+        assert_same(member.tables, learn(batch, dag).network.tables, rtol=0)
     clf = BayesianNetworkClassifier("aode", None, "hierarchical", categorical_features="all")
     assert len(clf.fit(batch.codes, batch.class_codes).network_.weights) == 3

@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import batch_of, random_batch
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
+from parameters.tasks import naive_bayes, store, task_of
 from tanager.errors import OptionError
 from tanager.network.log_joint import LogJoint, normalize_log
-from tanager.parameters import ParameterTask
 from tanager.parameters import pruned as module
 from tanager.parameters.conditional.objectives import indicators
 from tanager.parameters.pruned import Fit, Pruned, PrunedObjective, optimize, prune
@@ -29,13 +27,8 @@ def informative(seed, n_rows=300, gaps=0.0, weighted=False, n_states=N_STATES):
     return batch_of(batch.codes, signal, n_states, batch.weights)
 
 
-def store(batch):
-    return CountStore(batch, choose_engine("numpy"), tuple(f"x{node}" for node in range(len(batch.n_states))))
-
-
 def learn(batch, dag=None):
-    dag = Dag.augmented_naive_bayes([()] * batch.n_attributes) if dag is None else dag
-    return Pruned().learn(ParameterTask(dag, store(batch)))
+    return Pruned().learn(task_of(naive_bayes(batch.n_attributes) if dag is None else dag, batch))
 
 
 def objective_by_rows(batch, beta, kept):

@@ -16,15 +16,14 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from oracle import batch_of, hinge_loss, random_batch, take_rows
+from parameters.tasks import assert_same, noisy, task_of
 from tanager import BayesianNetworkClassifier, TANClassifier
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError, SeparationWarning
 from tanager.network.log_joint import LogJoint
-from tanager.parameters import Frequency, ParameterTask
+from tanager.parameters import Frequency
 from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.descent import minimize
-from tanager.parameters.conditional.learner import Conditional, _plain_frequencies
+from tanager.parameters.conditional.learner import Conditional
 from tanager.parameters.conditional.objectives import Objective, indicators
 from tanager.parameters.conditional.penalized import PRIORS, Penalized
 from tanager.structure.dag import Dag
@@ -36,20 +35,6 @@ DAGS = {
     "class with parents": Dag(((), (), (3,), (0,))),
 }
 IMPERFECT = Dag.augmented_naive_bayes([(), (), (0, 1)])  # the parents of the third are not joined
-
-
-def task_of(dag, batch):
-    return ParameterTask(dag, CountStore(batch, choose_engine("numpy"), [*map(str, range(batch.n_attributes)), "c"]))
-
-
-def noisy(seed=0, n_rows=300, n_states=N_STATES):
-    """Attributes that tell something of the class, none of them all."""
-    generator = np.random.default_rng(seed)
-    classes = generator.integers(0, n_states[-1], n_rows)
-    columns = [
-        np.where(generator.random(n_rows) < 0.4, classes % r, generator.integers(0, r, n_rows)) for r in n_states[:-1]
-    ]
-    return batch_of(np.stack(columns, axis=1), classes, n_states)
 
 
 def log_loss(dag, tables, batch):
@@ -188,8 +173,7 @@ def test_weights_are_repeated_rows():
     repeated = take_rows(batch, np.repeat(np.arange(60), times))
     learner = Conditional(strength=(1.0, 4.0), tol=1e-12)
     one, other = (learner.learn(task_of(DAGS["tree"], each)).network.tables for each in (weighted, repeated))
-    for table, expected in zip(one, other, strict=True):
-        np.testing.assert_allclose(table, expected, atol=1e-7)
+    assert_same(one, other, atol=1e-7)
 
 
 def test_stopping_early_warns_and_says_what_to_do():
@@ -291,11 +275,6 @@ def test_published_errors_of_zero_are_reached(name):
     for held_out in splits:
         fitted = TANClassifier(parameters=Conditional()).fit(X[~held_out], y[~held_out])
         assert (fitted.predict(X[held_out]) == y[held_out]).all()
-
-
-def test_plain_frequencies_are_shares_of_the_rows_and_equal_where_there_is_none():
-    found = _plain_frequencies(np.array([[1, 3, 0, 0], [0, 0, 0, 0]]))
-    np.testing.assert_array_equal(found, [[0.25, 0.75, 0, 0], [0.25, 0.25, 0.25, 0.25]])
 
 
 def test_the_strengths_chosen_and_the_descent_are_reported_as_the_trace_has_them():

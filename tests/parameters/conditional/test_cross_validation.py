@@ -10,10 +10,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.linalg import hadamard
 
 from oracle import batch_of, random_batch
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
+from parameters.tasks import assert_same, naive_bayes, noisy, task_of
 from tanager.network.log_joint import LogJoint
-from tanager.parameters import ParameterTask
 from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional import cross_validation
 from tanager.parameters.conditional.cross_validation import (
@@ -31,20 +29,6 @@ from tanager.parameters.conditional.objectives import MIXED, Objective
 from tanager.structure.dag import Dag
 
 TREE = Dag.augmented_naive_bayes([(), (0,), (0,)])
-
-
-def task_of(dag, batch):
-    return ParameterTask(dag, CountStore(batch, choose_engine("numpy"), [*map(str, range(batch.n_attributes)), "c"]))
-
-
-def noisy(n_rows=300):
-    """Attributes that tell something of three classes, none of them all."""
-    generator = np.random.default_rng(0)
-    classes = generator.integers(0, 3, n_rows)
-    columns = [
-        np.where(generator.random(n_rows) < 0.4, classes % r, generator.integers(0, r, n_rows)) for r in (3, 2, 2)
-    ]
-    return batch_of(np.stack(columns, axis=1), classes, (3, 2, 2, 3))
 
 
 def test_of_equal_losses_the_strongest_is_taken():
@@ -82,7 +66,7 @@ def test_the_more_errors_are_allowed_the_stronger_the_prior(losses, fewer, more)
 
 
 def test_a_level_is_there_only_where_it_gains_as_many_errors_as_it_must(monkeypatch):
-    task = task_of(Dag.augmented_naive_bayes([()] * 3), noisy())
+    task = task_of(naive_bayes(3), noisy())
     folds = ConditionalFit(task, Conditional()).folds(1_000)
     weights = np.concatenate([fold.held_out.weights for fold in folds])
     losses = {}
@@ -186,8 +170,7 @@ def test_choosing_strengths_is_the_same_fit_as_giving_them():
     task = task_of(TREE, noisy())
     chosen = Conditional(tol=1e-10).learn(task)
     fixed = Conditional(strength=chosen.trace.strength, tol=1e-10).learn(task)
-    for table, expected in zip(chosen.network.tables, fixed.network.tables, strict=True):
-        np.testing.assert_allclose(table, expected, atol=1e-5)
+    assert_same(chosen.network.tables, fixed.network.tables, atol=1e-5)
 
 
 def test_cross_validation_makes_the_iterations_that_were_best_on_held_out_rows():
@@ -213,6 +196,6 @@ def test_cross_validation_sums_the_folds_iteration_by_iteration_and_a_fold_that_
 
 
 def test_cross_validation_keeps_the_frequencies_where_nothing_can_be_gained():
-    task = task_of(Dag.augmented_naive_bayes([()] * 4), random_batch(0, 60, (4, 4, 4, 4, 2)))
+    task = task_of(naive_bayes(4), random_batch(0, 60, (4, 4, 4, 4, 2)))
     tuned = Conditional(prior=None, stopping="cross-tuning").learn(task)
     assert len(tuned.trace.objective) <= 3

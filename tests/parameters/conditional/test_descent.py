@@ -14,14 +14,12 @@ from sklearn.preprocessing import OneHotEncoder
 
 from experiments.studies.data_sets import read_manifest
 from oracle import random_batch
+from parameters.tasks import naive_bayes, task_of
 from tanager import BayesianNetworkClassifier, TANClassifier
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
 from tanager.network.log_joint import LogJoint
-from tanager.parameters import Conditional, ParameterTask
+from tanager.parameters import Conditional
 from tanager.parameters.conditional import descent as descent_module
 from tanager.parameters.conditional.descent import Memory, lbfgs
-from tanager.structure.dag import Dag
 
 SMALL = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer}
 MODELS = {
@@ -103,10 +101,8 @@ def test_no_fit_is_further_from_the_optimum_than_its_bounds(seed, n_rows, n_stat
     batch = random_batch(seed, n_rows, n_states, weighted=weighted)
     if len(np.unique(batch.class_codes)) < batch.n_classes:
         return
-    dag = Dag.augmented_naive_bayes([()] * batch.n_attributes)
-    names = [*map(str, range(batch.n_attributes)), "c"]
-    task = ParameterTask(dag, CountStore(batch, choose_engine("numpy"), names))
-    learnt = Conditional(strength=strength, tol=tol).learn(task)
+    dag = naive_bayes(batch.n_attributes)
+    learnt = Conditional(strength=strength, tol=tol).learn(task_of(dag, batch))
     found, (least, best) = learnt.trace, best_fit(batch, strength)
     gap = found.objective[-1] - least
     assert -1e-8 <= gap <= found.bound + 1e-8

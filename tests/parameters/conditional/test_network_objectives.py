@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
-from oracle import batch_of, hinge_loss
+from oracle import batch_of, count_rows
+from parameters.tasks import row_loss
 from random_networks import joint, networks, random_network
 from tanager.errors import OptionError
 from tanager.network.network import Network
@@ -43,15 +44,7 @@ def brute_force(network: Network, codes, query, weights, name: str, alpha: float
             loss -= weight * np.log(probability(present))
         elif len(present) > len(evidence):
             p = probability(present) / probability(evidence)
-            terms = {
-                "cll": -np.log(p),
-                "error": 1 - p,
-                "squared": (1 - p) ** 2,
-                "margin": hinge_loss(p),
-                "mixed": -np.log(p) - alpha * np.log(probability(evidence)),
-                "mixed-margin": (1 - alpha) * hinge_loss(p) - alpha * np.log(probability(present)),
-            }
-            loss += weight * terms[name]
+            loss += weight * row_loss(name, p, probability(evidence), alpha)
     return loss
 
 
@@ -125,14 +118,8 @@ def test_with_no_gap_it_is_the_complete_case_objective_of_a_classifier(name):
     codes, weights = random_rows(network, 50, seed=2, gaps=0.0)
     batch = batch_of(codes[:, :-1], codes[:, -1], n_states, weights)
     cells = ClassCells.of(dag, n_states)
-    ones = [np.zeros_like(table) for table in network.tables]
-    for node, family in enumerate(dag.families):
-        for row, weight in zip(codes, weights, strict=True):
-            configuration = 0
-            for parent in family.parents:
-                configuration = configuration * n_states[parent] + row[parent]
-            ones[node][configuration, row[node]] += weight
-    complete = Objective(cells, batch, name, True, 0.3 if name in MIXED else 0.0, cells.pack(ones))
+    counts = cells.pack([count_rows(batch, family.nodes).reshape(family.shape(n_states)) for family in dag.families])
+    complete = Objective(cells, batch, name, True, 0.3 if name in MIXED else 0.0, counts)
     value, slopes = complete(cells.pack([np.log(table) for table in network.tables]))
     found, gradient = NetworkObjective(dag, n_states, codes, (4,), weights, name, alpha=0.3)(network.tables)
     assert found == pytest.approx(value, rel=1e-12)
@@ -196,14 +183,6 @@ def test_rows_without_the_query_and_tables_it_does_not_need_have_no_slope():
 def test_an_unknown_objective_is_refused_by_name():
     with pytest.raises(OptionError, match="objective='cl' is not known; expected one of 'cll'"):
         NetworkObjective(Dag(((),)), (2,), np.array([[0]]), (0,), name="cl")
-
-
-def test_every_evaluation_is_a_pass():
-    network = random_network(1, [2, 2, 3, 2])
-    objective = NetworkObjective(network.dag, network.n_states, random_rows(network, 10, 1, 0.4)[0], (0,))
-    for number in (1, 2, 3):
-        objective(network.tables)
-        assert objective.n_passes == number
 
 
 def test_a_row_of_weight_two_is_two_rows():

@@ -8,14 +8,12 @@ import pytest
 from scipy.optimize import minimize as scipy_minimize
 
 from oracle import random_batch
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
+from parameters.tasks import naive_bayes, task_of
 from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.descent import minimize
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.penalized import PRIORS, Penalized, hierarchical_effects
 from tanager.parameters.frequency import Frequency
-from tanager.parameters.protocol import ParameterTask
 from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 2, 2)
@@ -29,10 +27,9 @@ STRENGTHS = {"none": (), "uniform": (), "generative": (2.0,), "hierarchical": (0
 
 def problem(dag, prior, strengths, objective="cll", n_rows=60, normalized=False, n_states=N_STATES, alpha=0.0):
     batch = random_batch(5, n_rows, n_states)
-    counts = CountStore(batch, choose_engine("numpy"), "abcd")
-    task = ParameterTask(dag, counts)
+    task = task_of(dag, batch)
     cells = ClassCells.of(dag, n_states)
-    counted = cells.pack(counts.tables(dag.families))
+    counted = cells.pack(task.counts.tables(dag.families))
     loss = Objective(cells, batch, objective, normalized, alpha, counted)
     result = Penalized(cells, loss, PRIORS[prior](task, cells), counted.sum(axis=1))
     result.set_strengths(strengths)
@@ -114,7 +111,7 @@ def test_the_class_given_attributes_backs_off_to_its_intercept():
 
 def test_pairs_of_infinite_strength_give_the_naive_bayes_fit():
     tree = fit(DAGS["tree"], "hierarchical", (2.0, np.inf))
-    naive = fit(Dag.augmented_naive_bayes([(), (), ()]), "hierarchical", (2.0,))
+    naive = fit(naive_bayes(3), "hierarchical", (2.0,))
     of_tree = tree[1].unpack(tree[2], [np.empty(0)] * 4)
     of_naive = naive[1].unpack(naive[2], [np.empty(0)] * 4)
     for node in (1, 2):
@@ -169,7 +166,7 @@ def test_the_uniform_prior_adds_a_row_to_every_entry_of_the_joint_likelihood(dag
 def test_a_class_without_rows_keeps_half_a_row():
     n_states = (3, 2, 2, 3)
     batch = random_batch(5, 60, n_states, empty_class=True)
-    task = ParameterTask(DAGS["tree"], CountStore(batch, choose_engine("numpy"), "abcd"))
+    task = task_of(DAGS["tree"], batch)
     prior = PRIORS["hierarchical"](task, ClassCells.of(DAGS["tree"], n_states))
     precision = prior.precision((1.0, 1.0))
     assert np.isinf(precision[-1]).tolist() == [False, False, True]

@@ -13,12 +13,11 @@ import pytest
 
 from network.perfect_structures import log_posterior
 from oracle import count_rows, joint_distribution, random_batch
+from parameters.tasks import task_of
 from random_networks import joint
 from tanager import BayesianNetworkClassifier
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
 from tanager.network.normalize import most_likely_tables, normalize_tables
-from tanager.parameters import Conditional, Frequency, ParameterTask, class_cells
+from tanager.parameters import Conditional, Frequency, class_cells
 from tanager.parameters.class_cells import smoothed_counts
 from tanager.structure import Fixed
 from tanager.structure.dag import Dag
@@ -114,10 +113,6 @@ def test_samples_have_the_frequencies_of_the_rows(structure, parameters):
         seen = pd.crosstab(X[parent], X[child], normalize="all")
         # Five standard deviations of a share, and the pseudo-row.
         np.testing.assert_allclose(sampled, seen, rtol=0, atol=5 * 0.5 / np.sqrt(40_000) + 1 / 2_000)
-
-
-def task_of(dag, batch):
-    return ParameterTask(dag, CountStore(batch, choose_engine("numpy"), [f"n{node}" for node in range(dag.n_nodes)]))
 
 
 TREE = Dag.augmented_naive_bayes([(), (0,), (1,)])

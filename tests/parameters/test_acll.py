@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
+from oracle import batch_of
+from parameters.tasks import assert_same, task_of
 from tanager.errors import OptionError
-from tanager.parameters import EM, ACLLOptimal, ExpectedACLL, ParameterTask
+from tanager.parameters import EM, ACLLOptimal, ExpectedACLL
 from tanager.scores.acll_constants import dirichlet_line, uniform_beta
 from tanager.structure.dag import Dag
-from tanager.table.rows import EncodedBatch
 
 N_STATES = (3, 2, 3)
+TREE = Dag.augmented_naive_bayes([(), (0,)])
 
 
 def task(n_rows=4_000):
@@ -20,10 +20,7 @@ def task(n_rows=4_000):
     # Weakly tied to the class: every weight is well above the pseudo-count, so nothing is clipped.
     a = np.where(generator.random(n_rows) < 0.08, y, generator.integers(0, 3, n_rows))
     b = np.where(generator.random(n_rows) < 0.08, (a + y) % 2, generator.integers(0, 2, n_rows))
-    codes = np.asfortranarray(np.stack([a, b], axis=1), np.uint8)
-    batch = EncodedBatch(codes, y.astype(np.uint8), N_STATES, np.zeros(2, bool))
-    counts = CountStore(batch, choose_engine("numpy"), ("a", "b", "class"))
-    return ParameterTask(Dag.augmented_naive_bayes([(), (0,)]), counts), np.stack([a, b, y], axis=1)
+    return task_of(TREE, batch_of(np.stack([a, b], axis=1), y, N_STATES)), np.stack([a, b, y], axis=1)
 
 
 def approximate_cll(rows, tables, beta):
@@ -61,19 +58,16 @@ def test_small_changes_of_any_table_lower_the_approximate_likelihood(learner, be
 
 def test_without_gaps_expected_counts_are_the_counts():
     problem, _ = task(300)
-    found = (learner.learn(problem).network.tables for learner in (ACLLOptimal(), ExpectedACLL()))
-    for one, other in zip(*found, strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert_same(*(learner.learn(problem).network.tables for learner in (ACLLOptimal(), ExpectedACLL())), rtol=0)
 
 
 def test_a_missing_cell_counts_for_its_states_as_em_has_it():
     """Expected counts by enumeration of all completions of each row."""
-    problem, rows = task(300)
+    _, rows = task(300)
     generator = np.random.default_rng(2)
     gaps = generator.random((300, 2)) < 0.3
     codes = np.where(gaps, N_STATES[:2], rows[:, :2])
-    batch = EncodedBatch(np.asfortranarray(codes, np.uint8), rows[:, 2].astype(np.uint8), N_STATES, np.ones(2, bool))
-    problem = ParameterTask(problem.dag, CountStore(batch, choose_engine("numpy"), ("a", "b", "class")))
+    problem = task_of(TREE, batch_of(codes, rows[:, 2], N_STATES))
     described = EM().learn(problem).network.tables
     expected = np.zeros(N_STATES)
     for row, y in zip(codes, rows[:, 2], strict=True):

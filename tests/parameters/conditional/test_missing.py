@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracle import hinge_loss
+from oracle import batch_of, take_rows
+from parameters.tasks import assert_same, row_loss, store, task_of
 from random_networks import joint, networks, random_network
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
 from tanager.missing.sum_out import SummedOut
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask
@@ -18,7 +17,6 @@ from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.network_objective import MissingObjective, rows_to_infer
 from tanager.parameters.conditional.objectives import MIXED, Objective
 from tanager.structure.dag import Dag
-from tanager.table.columns import code_dtype
 from tanager.table.rows import EncodedBatch
 
 SETTINGS = settings(max_examples=25, deadline=None)
@@ -33,16 +31,8 @@ def gappy_task(dag, n_states, n_rows=40, seed=0, gaps=0.3, **options) -> Paramet
     none = np.array(n_states[:-1])
     removed = generator.random((n_rows, len(none))) < gaps
     removed[0] = True
-    cells = np.asfortranarray(np.where(removed, none, codes[:, :-1]), dtype=code_dtype(max(n_states)))
-    batch = EncodedBatch(
-        cells,
-        codes[:, -1].astype(code_dtype(max(n_states))),
-        tuple(n_states),
-        (cells == none).any(axis=0),
-        generator.uniform(0.3, 2.0, n_rows),
-    )
-    names = [f"n{node}" for node in range(len(n_states))]
-    return ParameterTask(dag, CountStore(batch, choose_engine("numpy"), names), **options)
+    cells, weights = np.where(removed, none, codes[:, :-1]), generator.uniform(0.3, 2.0, n_rows)
+    return task_of(dag, batch_of(cells, codes[:, -1], n_states, weights), **options)
 
 
 def with_tables(network: Network, cells: ClassCells, task: ParameterTask, beta) -> Network:
@@ -59,15 +49,7 @@ def loss_by_rows(network: Network, batch: EncodedBatch, name: str, alpha: float)
             if all(cell in (k, r) for cell, k, r in zip(row, state, network.n_states, strict=False)):
                 by_class[state[-1]] += p
         p = by_class[c] / by_class.sum()
-        losses = {
-            "cll": -np.log(p),
-            "error": 1 - p,
-            "squared": (1 - p) ** 2,
-            "margin": hinge_loss(p),
-            "mixed": -np.log(p) - alpha * np.log(by_class.sum()),
-            "mixed-margin": (1 - alpha) * hinge_loss(p) - alpha * np.log(by_class[c]),
-        }
-        loss += weight * losses[name]
+        loss += weight * row_loss(name, p, by_class.sum(), alpha)
     return loss
 
 
@@ -106,17 +88,15 @@ def test_a_gap_in_an_attribute_of_one_state_leaves_the_objective_of_complete_row
     n_states, alpha = (1, 3, 2, 2, 3), 0.4 if name in MIXED else 0.0
     task = gappy_task(TAN, n_states, gaps=0.0)
     batch = task.counts.rows
-    codes = batch.codes.copy(order="F")
+    codes = batch.codes.copy()
     codes[0], codes[1:, 0] = 0, 0
-    complete = EncodedBatch(codes, batch.class_codes, n_states, np.zeros(4, bool), batch.weights)
-    codes = codes.copy(order="F")
+    complete = batch_of(codes, batch.class_codes, n_states, batch.weights)
     codes[::2, 0] = 1
-    gappy = EncodedBatch(codes, batch.class_codes, n_states, np.array([True, False, False, False]), batch.weights)
-    store = CountStore(gappy, choose_engine("numpy"), task.counts.names)
+    gappy = batch_of(codes, batch.class_codes, n_states, batch.weights)
     cells = ClassCells.of(TAN, n_states)
-    counts = cells.pack(CountStore(complete, choose_engine("numpy"), task.counts.names).tables(TAN.families))
+    counts = cells.pack(store(complete).tables(TAN.families))
     beta = np.random.default_rng(0).normal(size=(cells.n_cells, cells.n_classes))
-    found = MissingObjective(cells, ParameterTask(TAN, store), name, alpha)(beta)
+    found = MissingObjective(cells, task_of(TAN, gappy), name, alpha)(beta)
     expected = Objective(cells, complete, name, normalized=True, alpha=alpha, counts=counts)(beta)
     assert rows_to_infer(TAN, gappy).tolist() == [True, False] * 20
     assert found[0] == pytest.approx(expected[0], rel=1e-10)
@@ -153,21 +133,12 @@ def test_the_fit_by_inference_has_the_lower_loss_of_the_cells_present(objective,
 def test_without_gaps_both_ways_learn_the_same_tables():
     task = gappy_task(TAN, (3, 2, 3, 2, 2), 200, gaps=0.0)
     batch = task.counts.rows
-    codes = np.asfortranarray(batch.codes[1:])
-    whole = EncodedBatch(codes, batch.class_codes[1:], batch.n_states, np.zeros(4, bool), batch.weights[1:])
-    found = [
-        Conditional().learn(
-            ParameterTask(TAN, CountStore(whole, choose_engine("numpy"), task.counts.names), skip_gaps=skip_gaps)
-        )
-        for skip_gaps in (False, True)
-    ]
-    for one, other in zip(found[0].network.tables, found[1].network.tables, strict=True):
-        np.testing.assert_array_equal(one, other)
+    whole = take_rows(batch, range(1, 200))
+    tasks = (task_of(TAN, whole, skip_gaps=skip_gaps) for skip_gaps in (False, True))
+    assert_same(*(Conditional().learn(each).network.tables for each in tasks), rtol=0)
 
 
 def test_too_many_rows_are_not_inferred(monkeypatch):
     monkeypatch.setattr("tanager.parameters.conditional.learner.MAX_ROWS_TO_INFER", 10)
     task, skipping = (gappy_task(TAN, (3, 2, 3, 2, 2), 60, skip_gaps=skip) for skip in (False, True))
-    found, expected = (Conditional(strength=1.0).learn(own).network.tables for own in (task, skipping))
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert_same(*(Conditional(strength=1.0).learn(each).network.tables for each in (task, skipping)), rtol=0)
