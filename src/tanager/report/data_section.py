@@ -139,7 +139,7 @@ def _summarize(
     present = codes < schema.n_states
     counts = _counts(codes[present].astype(np.intp), groups[present], schema.n_states, n_groups)
     most = np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_STATES_LISTED]
-    return {**entry, "states": most.tolist(), "n_states": schema.n_states, "bars": counts[most].tolist()}
+    return {**entry, "states": most.tolist(), "bars": counts[most].tolist()}
 
 
 def _histogram(

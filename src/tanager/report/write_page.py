@@ -37,32 +37,10 @@ LARGE_PAGE = 3_000_000
 SHARED_SCRIPTS = ("numbers", "inference", "averaging")
 """Those that exported models use too."""
 SCRIPTS = (
-    "draw",
-    "explain",
-    "effects",
-    "meanings",
-    "state",
-    "edits",
-    "tables",
-    "charts",
-    "opening",
-    "deciding",
-    "failures",
-    "printing",
-    "tree_shapes",
-    "shapes",
-    "edit_panel",
-    "shape_cards",
-    "graph",
-    "intervals",
-    "reference_model",
-    "posteriors",
-    "evidence",
-    "whatif",
-    "changes",
-    "sections",
-    "main",
-)
+    "draw", "explain", "effects", "meanings", "state", "edits", "tables", "charts", "opening", "deciding", "failures",
+    "printing", "tree_shapes", "shapes", "edit_panel", "shape_cards", "graph", "intervals", "reference_model",
+    "posteriors", "evidence", "whatif", "changes", "sections", "main",
+)  # fmt: skip
 
 
 def write_page(
