@@ -28,12 +28,15 @@ def frequency_odds(y: np.ndarray, explanation) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("structure", "parameters"), [*PARTS, ("additive", "")])
-def test_the_first_line_is_the_class_frequency_as_log_odds(structure, parameters):
+def test_the_first_line_is_the_class_frequency_as_log_odds_and_all_add_up_to_those_predicted(structure, parameters):
     X, y = table(1)
-    found = explain(make_classifier(structure, parameters=parameters).fit(X, y), X)
+    clf = make_classifier(structure, parameters=parameters).fit(X, y)
+    found = explain(clf, X)
     np.testing.assert_allclose(found.base_rate, frequency_odds(y, found), rtol=0, atol=1e-12)
     added = found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder
-    np.testing.assert_allclose(added, found.log_odds, rtol=0, atol=1e-9)
+    logs = np.sort(clf.predict_log_proba(X), axis=1)
+    np.testing.assert_allclose(added, logs[:, -1] - logs[:, -2], rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(clf.classes_[found.favoured], clf.predict(X))
     assert str(found[0]).splitlines()[1].split("  ")[-1] == "base rate of class"
 
 

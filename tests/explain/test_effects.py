@@ -139,12 +139,6 @@ def test_strength_is_the_root_mean_square_of_the_log_odds_of_a_class_against_the
         assert by_edge[ends] == pytest.approx(math.sqrt(square))
 
 
-def test_for_two_classes_the_strength_is_that_of_the_log_odds():
-    network = effect_network(5)
-    odds = network.main("size")[:, 1] - network.main("size")[:, 0]
-    assert explain(network).strength[0] == pytest.approx(math.sqrt(network.densities[0] @ odds**2))
-
-
 def test_removal_is_what_the_log_likelihood_of_the_class_loses_without_the_effect(classifier):
     X, y = with_gaps(0.2), IRIS.target.to_numpy()
     found = explain(classifier, X, y)
@@ -164,17 +158,6 @@ def test_removal_is_what_the_log_likelihood_of_the_class_loses_without_the_effec
         tables = tuple(0 * table if k == number else table for k, table in enumerate(network.tables))
         lost = mean_log(network) - mean_log(replace(network, tables=tables))
         assert found.removal[4 + number] == pytest.approx(lost, abs=1e-10)
-
-
-def test_overall_is_listed_with_the_strongest_first():
-    network = effect_network(1)
-    found = explain(network)
-    document = json.loads(json.dumps(found.to_dict()))
-    assert document["measure"] == "effect"
-    assert [line["attribute"] for line in document["attributes"]] == list(found.ranked)
-    assert found.to_frame()["strength"].is_monotonic_decreasing
-    assert found.ranked[0] == found.terms[found.strength.argmax()]
-    assert str(found).splitlines()[1].startswith(found.ranked[0])
 
 
 def test_the_oracle_reads_cells_as_the_network_does():

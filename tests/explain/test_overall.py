@@ -58,17 +58,6 @@ def test_strengths_of_a_network_too_large_to_sum_are_drawn(monkeypatch):
     np.testing.assert_array_equal(drawn, edge_information(network))
 
 
-def test_removal_is_the_log_likelihood_of_the_class_lost_when_a_column_is_missing():
-    clf = NaiveBayesClassifier().fit(IRIS.data[::2], IRIS.target[::2])
-    X, y = IRIS.data[1::2].reset_index(drop=True), IRIS.target[1::2].to_numpy()
-    found = explain(clf, X, y)
-    whole = clf.predict_log_proba(X)[np.arange(len(y)), y].mean()
-    for j, name in enumerate(X.columns):
-        without = clf.predict_log_proba(X.assign(**{name: np.nan}))[np.arange(len(y)), y].mean()
-        assert found.removal[j] == pytest.approx(whole - without, abs=1e-12)
-    np.testing.assert_array_equal(found.strength, explain(clf).strength)
-
-
 def test_removal_in_a_tree_sums_the_attribute_out():
     clf = TANClassifier(missing="marginalize").fit(IRIS.data, IRIS.target)
     X, y, w = IRIS.data[::15], IRIS.target[::15].to_numpy(), np.arange(1.0, 11.0)

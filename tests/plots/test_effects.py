@@ -13,14 +13,13 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, StepPatch
 from sklearn.datasets import load_iris
 
 from explain.effect_networks import effect_network, frame_of
+from plots.conftest import assert_apart
 from tanager import AdditiveClassifier, NaiveBayesClassifier, OptionError, explain
 from tanager.additive.importance import class_odds, effect_strength
 from tanager.additive.model import AdditiveModel
 from tanager.plots import plot_effect, plot_effects, plot_network, plot_waterfall
 from tanager.plots.effects import bin_edges
 from tanager.table.schema import ColumnSchema
-
-mpl.use("Agg")
 
 IRIS = load_iris(as_frame=True)
 
@@ -29,17 +28,10 @@ def steps(ax) -> list[StepPatch]:
     return [patch for patch in ax.patches if isinstance(patch, StepPatch)]
 
 
-def boxes_of(ax) -> list:
-    """Of the labels drawn along the axes, one list for each axis."""
-    ax.figure.canvas.draw()
-    shown = [[label for label in axis.get_ticklabels() if label.get_text()] for axis in (ax.xaxis, ax.yaxis)]
-    return [[label.get_window_extent() for label in labels] for labels in shown]
-
-
 def assert_no_overlap(ax) -> None:
-    for boxes in boxes_of(ax):
-        for k, box in enumerate(boxes):
-            assert not any(box.overlaps(other) for other in boxes[:k])
+    ax.figure.canvas.draw()
+    for axis in (ax.xaxis, ax.yaxis):
+        assert_apart([label for label in axis.get_ticklabels() if label.get_text()], ax)
 
 
 def one_column(column: ColumnSchema, n_classes: int = 2) -> AdditiveModel:
@@ -234,11 +226,3 @@ def test_the_waterfall_names_pairs_and_gathers_the_other_terms():
     assert labels[-2] == f"{len(row.contributions) - 3} other terms"
     assert labels[:2] == [label for label, _ in row.first_lines]
     assert [each.label for each in row.ranked[:3]] == labels[2:5]
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")

@@ -1,6 +1,5 @@
 """The picture of a network: boxes that never meet, children below their parents, the strongest part of a large one."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +7,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
+from plots.conftest import assert_apart
 from random_networks import networks, random_network
 from tanager import NaiveBayesClassifier, OptionError, TANClassifier, explain
 from tanager.network.family_joints import edge_information
@@ -18,8 +18,6 @@ from tanager.plots.network_layout import BOX_HEIGHT, Layout
 from tanager.plots.style import shorten
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
-
-mpl.use("Agg")
 
 
 def large_network(n: int, seed: int = 0) -> Network:
@@ -42,15 +40,11 @@ def names(ax) -> list[str]:
 
 
 def assert_no_overlap(ax) -> None:
-    ax.figure.canvas.draw()
-    boxes = [text.get_window_extent() for text in ax.texts]
+    assert_apart(ax.texts, ax)
     page = ax.figure.bbox
-    for k, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[:k])
-        assert page.x0 <= box.x0
-        assert box.x1 <= page.x1
-        assert page.y0 <= box.y0
-        assert box.y1 <= page.y1
+    for box in (text.get_window_extent() for text in ax.texts):
+        assert page.x0 <= box.x0 <= box.x1 <= page.x1
+        assert page.y0 <= box.y0 <= box.y1 <= page.y1
 
 
 @settings(max_examples=50, deadline=None)
@@ -197,11 +191,3 @@ def test_shortening_keeps_both_ends():
 def test_nothing_to_draw_is_refused():
     with pytest.raises(OptionError, match="max_attributes=0"):
         plot_network(random_network(0, [2, 2]), max_attributes=0)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")

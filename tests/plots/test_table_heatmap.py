@@ -1,13 +1,11 @@
 """The heat map of a table: its numbers where there is room, labels that never meet."""
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
+from plots.conftest import assert_apart
 from tanager.network.network import NodeTable
 from tanager.plots import plot_table
-
-mpl.use("Agg")
 
 
 def table_of(n_states: int, n_parent_states: list[int], letters: int = 3) -> NodeTable:
@@ -31,11 +29,8 @@ def tick_labels(ax) -> tuple[list[str], list[str]]:
 
 
 def assert_no_overlap(ax) -> None:
-    ax.figure.canvas.draw()
     for axis in (ax.xaxis, ax.yaxis):
-        boxes = [label.get_window_extent() for label in axis.get_ticklabels()]
-        for k, box in enumerate(boxes):
-            assert not any(box.overlaps(other) for other in boxes[:k])
+        assert_apart(axis.get_ticklabels(), ax)
     numbers = [text.get_window_extent() for text in ax.texts]
     for k, box in enumerate(numbers):
         assert not any(box.overlaps(other) for other in numbers[max(0, k - 20) : k])
@@ -83,11 +78,3 @@ def test_strange_names_are_drawn_as_they_are():
     ax.figure.canvas.draw()
     assert ax.get_title(loc="left") == "P($x_{)"
     assert tick_labels(ax)[0] == ["$a^{", "<b>"]
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")

@@ -3,17 +3,15 @@
 import math
 from itertools import pairwise
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
+from plots.conftest import assert_apart
 from tanager import NaiveBayesClassifier, OptionError, explain
 from tanager.explain.cells import Contribution
 from tanager.explain.explanation import RowExplanation
 from tanager.plots import plot_waterfall
-
-mpl.use("Agg")
 
 
 def row_of(addends: list[float], base_rate: float = 0.5, name: str = "attribute") -> RowExplanation:
@@ -35,13 +33,10 @@ def labels(ax) -> list[str]:
 
 
 def assert_no_overlap(ax) -> None:
-    ax.figure.canvas.draw()
     texts = [*ax.get_yticklabels(), *ax.texts]
-    boxes = [text.get_window_extent() for text in texts]
-    for k, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[:k])
-        assert box.x0 >= 0
-        assert box.x1 <= ax.figure.bbox.x1
+    assert_apart(texts, ax)
+    for box in (text.get_window_extent() for text in texts):
+        assert 0 <= box.x0 <= box.x1 <= ax.figure.bbox.x1
 
 
 def test_each_bar_begins_where_the_one_above_ends_and_the_last_is_the_sum():
@@ -104,11 +99,3 @@ def test_strange_names_are_drawn_as_they_are():
 def test_nothing_to_draw_is_refused():
     with pytest.raises(OptionError, match="max_attributes=0"):
         plot_waterfall(row_of([1.0]), max_attributes=0)
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")

@@ -51,8 +51,37 @@ class Page:
     def text(self, selector: str) -> str:
         return self.run("return document.querySelector(arguments[0]).innerText", selector)
 
+    def texts(self, selector: str) -> list[str]:
+        return self.run("return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)", selector)
+
+    def count(self, selector: str) -> int:
+        return self.run("return document.querySelectorAll(arguments[0]).length", selector)
+
     def element(self, selector: str):
         return self.driver.find_element("css selector", selector)
+
+    def probabilities(self) -> list[float]:
+        """The class probabilities that are shown, to the last digit."""
+        return self.run(
+            "return [...document.querySelectorAll('#classes .figure')].map((figure) => Number(figure.title))"
+        )
+
+    def posterior(self, patterns: list[list[int]]) -> list[list[float]]:
+        """The class probabilities that the page computes for evidence in codes."""
+        return self.run("return arguments[0].map((codes) => window.tanagerReport.posterior(codes))", patterns)
+
+    def load_row(self, number: int) -> None:
+        self.run(
+            "const n = document.getElementById('row-number'); n.value = arguments[0];"
+            "n.dispatchEvent(new Event('change'))",
+            number,
+        )
+
+    def violations(self, axe: str) -> list[tuple[str, list[str]]]:
+        """The rules of accessibility that the page breaks, and where."""
+        self.run(axe)
+        found = self.driver.execute_async_script("axe.run().then(arguments[0])")
+        return [(each["id"], [node["target"] for node in each["nodes"]]) for each in found["violations"]]
 
     def size(self, width: int, height: int = 900) -> None:
         self.driver.execute_cdp_cmd(

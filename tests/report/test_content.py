@@ -24,7 +24,7 @@ from sklearn.metrics import (
 )
 
 from all_parts import make_classifier
-from report.models import mixed_table, table, with_hidden_node
+from report.models import mixed_table, table
 from tanager import (
     AdditiveClassifier,
     DataError,
@@ -122,16 +122,6 @@ def test_curves_have_the_areas_of_scikit_learn(model, content):
         assert np.average(shares[:, 1], weights=shares[:, 2]) == pytest.approx(truth.mean(), abs=1e-4)
 
 
-def test_a_class_that_no_row_has_leaves_no_curve(model):
-    clf, X, y = model
-    kept = y != "class 1"
-    quality = collect(clf, X[kept], y[kept])["quality"]
-    assert quality["curves"][1] is None
-    assert quality["classes"][1]["sensitivity"] is None
-    assert quality["classes"][1]["support"] == 0
-    json.dumps(quality, allow_nan=False)
-
-
 def test_bars_count_every_cell_that_is_there():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)
@@ -168,15 +158,6 @@ def test_rows_that_would_make_the_page_too_large_are_thinned_evenly(model, monke
     assert rows["kept"] == len(range(0, len(X), rows["every"]))
     codes = np.frombuffer(zlib.decompress(base64.b64decode(rows["codes"])), dtype=np.uint8).reshape(rows["kept"], -1)
     assert codes[1].tolist() == [clf.model_.code(name, X.loc[rows["every"], name]) for name in clf.model_.nodes[:-1]]
-
-
-def test_hidden_nodes_are_in_the_network_but_not_in_the_data():
-    clf = with_hidden_node()
-    X, y = table(4, n_columns=5)
-    page = collect(clf, X.drop(columns="c"), y)
-    assert len(page["columns"]) == 4
-    assert {node["name"] for node in page["network"]["nodes"]} == {*"abcde", "y"}
-    assert page["gaps"]["meaning"] == "summed out"
 
 
 @pytest.mark.parametrize(

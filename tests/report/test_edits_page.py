@@ -14,8 +14,6 @@ from tanager.decide import CostDecision, ThresholdDecision
 from tanager.files import load_edits
 from tanager.metrics import accuracy, brier, log_loss
 
-POSTERIOR = "return arguments[0].map((codes) => window.tanagerReport.posterior(codes))"
-
 
 @pytest.fixture(scope="module", params=["average", "trees", "auto"])
 def model(request):
@@ -58,7 +56,7 @@ def test_the_page_corrects_a_model_as_python_does_and_saves_what_python_reads(pa
         page.run("window.tanagerReport.edits.add({...arguments[0], reason: 'r', who: 'w', when: '2024'})", edit)
     (tmp_path / "edits.json").write_text(page.run("return window.tanagerReport.edits.text()"))
     edited = apply_edits(clf, load_edits(tmp_path / "edits.json"))
-    found = page.run(POSTERIOR, patterns.tolist())
+    found = page.posterior(patterns.tolist())
     np.testing.assert_allclose(found, edited.predict_proba(rows), rtol=0, atol=1e-9)
     assert np.abs(edited.predict_proba(rows) - clf.predict_proba(rows)).max() > 0.01
     assert len(edited.edits_[0].edits) == len(edits_of(clf.model_))
@@ -75,7 +73,7 @@ def test_the_page_corrects_a_model_as_python_does_and_saves_what_python_reads(pa
         page.run(
             "[...document.querySelectorAll('.corrections button')].find((b) => /last/.test(b.textContent)).click()"
         )
-    np.testing.assert_allclose(page.run(POSTERIOR, patterns.tolist()), clf.predict_proba(rows), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(page.posterior(patterns.tolist()), clf.predict_proba(rows), rtol=0, atol=1e-9)
 
 
 def test_a_correction_is_made_by_hand_with_a_reason_and_downloaded(page, tmp_path):
@@ -107,7 +105,7 @@ def test_a_correction_is_made_by_hand_with_a_reason_and_downloaded(page, tmp_pat
     assert "it only grows with age" in page.text(".corrections")
     patterns = patterns_of(clf.model_, 5)
     expected = edited.predict_proba(rows_of(clf.model_, patterns[:, :-1]))
-    np.testing.assert_allclose(page.run(POSTERIOR, patterns.tolist()), expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(page.posterior(patterns.tolist()), expected, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["effects", "tables", "threshold", "costs"])
@@ -124,12 +122,8 @@ def test_the_page_finds_the_changes_that_python_finds(page, kind, tmp_path):
     rows = X.iloc[[0, 3, 8, 20]]
     words = [*classes, "ask a person"]
     for row, expected in zip(rows.index, counterfactuals(clf, rows, locked=["job"]), strict=True):
-        page.run(
-            "const {store} = window.tanagerReport; const row = document.getElementById('row-number');"
-            "store.state.locked.clear(); store.lock(2); row.value = arguments[0];"
-            "row.dispatchEvent(new Event('change'))",
-            int(row),
-        )
+        page.run("const {store} = window.tanagerReport; store.state.locked.clear(); store.lock(2)")
+        page.load_row(int(row))
         found = page.run(
             "const {store, changes} = window.tanagerReport; return changes(store.state.codes, new Set([2]))"
         )
@@ -154,10 +148,7 @@ def test_a_loaded_row_shows_its_own_numbers_and_changed_cells_show_them_too(page
     clf = AdditiveClassifier(pairs=8, trees=False).fit(X, y)
     page.open(report(clf, X, y, tmp_path / "page.html"))
     row = int(X["age"].notna().argmax())
-    page.run(
-        "const n = document.getElementById('row-number'); n.value = arguments[0]; n.dispatchEvent(new Event('change'))",
-        row,
-    )
+    page.load_row(row)
     assert float(page.run("return document.getElementById('attribute-0').value")) == X.loc[row, "age"]
     assert float(page.run("return document.getElementById('attribute-1').value")) == X.loc[row, "pay"]
     slide = "const s = document.querySelector('.attribute input[type=range]'); s.value = 1000;"
@@ -170,7 +161,7 @@ def test_a_loaded_row_shows_its_own_numbers_and_changed_cells_show_them_too(page
     assert page.text(".own-value") == f"row {row}: {X.loc[row, 'age']:g}"
     page.run("document.querySelector('.own-value').click()")
     assert page.run("return document.querySelector('.own-value').hidden")
-    page.run("const n = document.getElementById('row-number'); n.value = 99999; n.dispatchEvent(new Event('change'))")
+    page.load_row(99999)
     assert "there is no row 99999" in page.text("#rows")
 
 
@@ -183,13 +174,11 @@ def test_axe_finds_nothing_in_forms_and_changes(page, axe, tmp_path):
         page.wait(f"return !!{opener}")
         page.run(f"{opener}.click()")
     page.run("window.tanagerReport.edits.add({what: 'remove', attributes: ['noise'], reason: 'r'})")
-    page.run("const n = document.getElementById('row-number'); n.value = 3; n.dispatchEvent(new Event('change'))")
+    page.load_row(3)
     page.run("document.querySelector('.attribute input[type=range]').dispatchEvent(new Event('input'))")
     page.run("document.getElementById('change').click()")
     page.wait("return document.querySelectorAll('.changes li').length > 0 && document.querySelector('.edit-form')")
-    page.run(axe)
-    found = page.driver.execute_async_script("axe.run().then(arguments[0])")
-    assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in found["violations"]] == []
+    assert page.violations(axe) == []
 
 
 def test_dates_are_typed_and_shown_as_dates_and_a_gap_may_be_a_state(page, tmp_path):
@@ -208,10 +197,7 @@ def test_dates_are_typed_and_shown_as_dates_and_a_gap_may_be_a_state(page, tmp_p
     clf = AdditiveClassifier(trees=False).fit(X, y)
     page.open(report(clf, X, y, tmp_path / "page.html"))
     row = int(X["x"].isna().argmax())
-    page.run(
-        "const n = document.getElementById('row-number'); n.value = arguments[0]; n.dispatchEvent(new Event('change'))",
-        row,
-    )
+    page.load_row(row)
     assert page.run("return document.getElementById('attribute-0').value")[:10] == str(days[row])
     assert page.run("return document.getElementById('attribute-3').placeholder") == "missing"
     proba = "const {posterior, store} = window.tanagerReport; return posterior(store.state.codes)"

@@ -73,8 +73,7 @@ def test_class_probabilities_equal_those_of_predict_proba(page, model):
     clf, path = model
     codes, X = patterns(clf, N_PATTERNS)
     page.open(path)
-    found = page.run("return arguments[0].map((codes) => window.tanagerReport.posterior(codes))", shown(clf, codes))
-    np.testing.assert_allclose(found, clf.predict_proba(X), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(page.posterior(shown(clf, codes)), clf.predict_proba(X), rtol=0, atol=1e-9)
 
 
 def test_the_parts_add_up_to_the_log_odds_of_predict_proba(page, model):
@@ -152,14 +151,16 @@ def answers(page, codes: list[list[int]]) -> list[tuple[int, int, list[dict]]]:
     )
 
 
-def test_evidence_of_probability_zero_is_said_so(page, tmp_path):
-    X, y = table(6, n_columns=2)
-    clf = BayesianNetworkClassifier("naive-bayes").fit(X, y)
-    network = clf.model_
-    tables = list(network.tables)
-    tables[0] = np.tile([1.0, 0.0], (len(tables[0]), 1))
-    clf.model_ = replace(network, tables=tuple(tables))
+def with_first_table(table_of_a: list[list[float]], n_classes: int) -> BayesianNetworkClassifier:
+    """Naive Bayes of two attributes, the first with this table."""
+    clf = BayesianNetworkClassifier("naive-bayes").fit(*table(6, n_columns=2, n_classes=n_classes))
+    clf.model_ = replace(clf.model_, tables=(np.array(table_of_a), *clf.model_.tables[1:]))
     clf.gaps_ = replace(clf.gaps_, network=clf.model_)
+    return clf
+
+
+def test_evidence_of_probability_zero_is_said_so(page, tmp_path):
+    clf = with_first_table([[1.0, 0.0]] * 3, n_classes=3)
     page.open(report(clf, path=tmp_path / "page.html"), "#e=0.1")
     assert "probability zero" in page.text("#problem")
     page.run("window.tanagerReport.store.set(0, 0)")
@@ -168,13 +169,7 @@ def test_evidence_of_probability_zero_is_said_so(page, tmp_path):
 
 
 def test_an_infinite_contribution_is_shown(page, tmp_path):
-    X, y = table(6, n_columns=2, n_classes=2)
-    clf = BayesianNetworkClassifier("naive-bayes").fit(X, y)
-    network = clf.model_
-    tables = list(network.tables)
-    tables[0] = np.array([[1.0, 0.0], [0.5, 0.5]])
-    clf.model_ = replace(network, tables=tuple(tables))
-    clf.gaps_ = replace(clf.gaps_, network=clf.model_)
+    clf = with_first_table([[1.0, 0.0], [0.5, 0.5]], n_classes=2)
     page.open(report(clf, path=tmp_path / "page.html"), "#e=0.1")
     assert page.text(".class-row.favoured").split() == ["class", "1", "100.0", "%"]
     assert "∞" in page.text("#waterfall .total")

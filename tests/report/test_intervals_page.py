@@ -75,8 +75,8 @@ def test_a_loaded_row_shows_its_interval_and_the_margins_of_its_parts(page, tmp_
     clf.prepare_intervals(X, y)
     page.open(report(clf, X, y, tmp_path / "page.html"))
     row = int(np.flatnonzero(X.notna().all(axis=1))[0])
-    page.run("window.tanagerReport.store.lock(0); document.getElementById('row-number').value = arguments[0]", row)
-    page.run("document.getElementById('row-number').dispatchEvent(new Event('change'))")
+    page.run("window.tanagerReport.store.lock(0)")
+    page.load_row(row)
     expected = clf.predict_interval(X.iloc[[row]])
     shown = page.run("return [...document.querySelectorAll('.ends-words')].map((each) => each.title.split(' to '))")
     np.testing.assert_allclose(np.array(shown, float)[:, 0], expected.lower[0], atol=2e-4)
@@ -93,7 +93,7 @@ def test_a_loaded_row_shows_its_interval_and_the_margins_of_its_parts(page, tmp_
     # A corrected model is another one.
     page.run("window.tanagerReport.edits.add({what: 'remove', attributes: ['job'], reason: 'r', who: '', when: ''})")
     assert "prepared again" in page.text("#sure")
-    assert page.run("return document.querySelectorAll('.waterfall .margin').length") == 0
+    assert page.count(".waterfall .margin") == 0
 
 
 @pytest.mark.parametrize("method", ["dirichlet", "reference"])
@@ -104,8 +104,7 @@ def test_where_the_posterior_does_not_fit_the_rows_of_the_page_have_intervals(pa
         monkeypatch.setattr(collect, name, 10)
     page.open(report(clf, X, path=tmp_path / "page.html"))
     assert "predict_interval" in page.text("#sure")
-    page.run("document.getElementById('row-number').value = 7")
-    page.run("document.getElementById('row-number').dispatchEvent(new Event('change'))")
+    page.load_row(7)
     shown = page.run("return [...document.querySelectorAll('.ends-words')].map((each) => each.title.split(' to '))")
     expected = clf.predict_interval(X.iloc[[7]])
     np.testing.assert_allclose(

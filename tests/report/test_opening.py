@@ -278,6 +278,7 @@ def test_judging_few_rows_of_one_class_leaves_no_group_and_no_curve():
     assert describe_groups(clf.model_.columns[:-1], encode_table(clf, rows)[1], judged)["found"] == []
     found = collect(clf, rows, one)
     assert [curve is None for curve in found["quality"]["curves"]] == [True, True, True]
+    assert (found["quality"]["classes"][0]["support"], found["quality"]["classes"][0]["sensitivity"]) == (0, None)
     json.dumps(found, allow_nan=False)
 
 

@@ -84,10 +84,7 @@ def test_the_threshold_shows_pythons_counts_rates_benefit_and_cost(page, path, m
         "const miss = document.getElementById('cost-miss'); miss.value = 5; miss.dispatchEvent(new Event('input'))"
     )
     page.run(SET_THRESHOLD, 1, threshold)
-    cells = page.run(
-        "return [...document.querySelectorAll('#threshold-figures td')].map((each) => Number(each.textContent))"
-    )
-    assert cells == [tp, fn, fp, tn]
+    assert [int(count) for count in page.texts("#threshold-figures td")] == [tp, fn, fp, tn]
     figures = dict(
         page.run(
             "return [...document.querySelectorAll('[data-figure]')].map((each) => "
@@ -119,8 +116,7 @@ def test_mistakes_are_sorted_by_any_column_and_load_into_what_if(page, path, mod
     page.run("document.querySelector('#mistakes .sort').click()")
     assert page.run(rows) == wrong.tolist()
     page.run("document.querySelector('#mistakes [data-row]').click()")
-    shown = page.run("return [...document.querySelectorAll('#classes .figure')].map((figure) => Number(figure.title))")
-    np.testing.assert_allclose(shown, clf.predict_proba(X.iloc[[wrong[0]]])[0], atol=1e-9)
+    np.testing.assert_allclose(page.probabilities(), clf.predict_proba(X.iloc[[wrong[0]]])[0], atol=1e-9)
 
 
 def test_printed_it_has_two_to_four_pages_with_every_card_drawn(page, path):
@@ -134,10 +130,7 @@ def test_printed_it_has_two_to_four_pages_with_every_card_drawn(page, path):
         ".filter((each) => !each.querySelector('svg, .state-counts')).length"
     )
     assert page.run(empty) == 0
-    twice = (
-        "return [...document.querySelectorAll('#data .columns > .card')].filter((e) => e.children.length > 4).length"
-    )
-    assert page.run(twice) == 0
+    assert page.count("#data .columns > .card > :nth-child(5)") == 0  # nothing is drawn twice
 
 
 def test_on_a_phone_sections_fold_and_a_jump_opens_one(page, path):

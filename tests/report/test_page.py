@@ -35,11 +35,6 @@ def path(model, tmp_path_factory) -> Path:
     return report(*model, path=tmp_path_factory.mktemp("report") / "page.html")
 
 
-def shown(page) -> list[float]:
-    """The class probabilities as the page has them, to the last digit."""
-    return page.run("return [...document.querySelectorAll('#classes .figure')].map((figure) => Number(figure.title))")
-
-
 def predicted(clf, **known: str) -> list[float]:
     """P(class | known attributes), all others missing."""
     row = {name: [known.get(name)] for name in clf.feature_names_in_}
@@ -49,17 +44,17 @@ def predicted(clf, **known: str) -> list[float]:
 def test_setting_and_clearing_evidence_moves_the_probabilities(page, path, model):
     clf = model[0]
     page.open(path)
-    np.testing.assert_allclose(shown(page), predicted(clf), rtol=1e-9)
+    np.testing.assert_allclose(page.probabilities(), predicted(clf), rtol=1e-9)
     Select(page.element("#attribute-1")).select_by_visible_text("s2")
     Select(page.element("#attribute-4")).select_by_visible_text("s0")
     expected = predicted(clf, b="s2", e="s0")
-    np.testing.assert_allclose(shown(page), expected, rtol=1e-9)
+    np.testing.assert_allclose(page.probabilities(), expected, rtol=1e-9)
     assert clf.classes_[np.argmax(expected)] in page.text("#verdict")
     assert "2 of 7" in page.text("#known")
     Select(page.element("#attribute-4")).select_by_visible_text("unknown")
-    np.testing.assert_allclose(shown(page), predicted(clf, b="s2"), rtol=1e-9)
+    np.testing.assert_allclose(page.probabilities(), predicted(clf, b="s2"), rtol=1e-9)
     page.element("#clear").click()
-    np.testing.assert_allclose(shown(page), predicted(clf), rtol=1e-9)
+    np.testing.assert_allclose(page.probabilities(), predicted(clf), rtol=1e-9)
 
 
 def test_any_row_can_be_loaded_and_has_the_probabilities_of_predict_proba(page, path, model):
@@ -70,12 +65,12 @@ def test_any_row_can_be_loaded_and_has_the_probabilities_of_predict_proba(page, 
     for row in (0, 7, len(X) - 1):
         number.clear()
         number.send_keys(str(row), Keys.TAB)
-        np.testing.assert_allclose(shown(page), expected[row], rtol=1e-9)
+        np.testing.assert_allclose(page.probabilities(), expected[row], rtol=1e-9)
         assert y[row] in page.text("#rows")
     page.driver.find_element("xpath", "//button[text()='Next mistake']").click()
     wrong = np.flatnonzero(clf.predict(X) != y)
     assert number.get_property("value") == str(wrong[0])  # after the last row the search starts again
-    np.testing.assert_allclose(shown(page), expected[wrong[0]], rtol=1e-9)
+    np.testing.assert_allclose(page.probabilities(), expected[wrong[0]], rtol=1e-9)
 
 
 def test_the_address_holds_the_state_and_gives_it_back(page, path, model):
@@ -83,16 +78,16 @@ def test_the_address_holds_the_state_and_gives_it_back(page, path, model):
     Select(page.element("#attribute-1")).select_by_visible_text("s2")
     page.element("[data-node='3']").click()
     Select(page.element("#against")).select_by_visible_text("class 0")
-    before = shown(page)
+    before = page.probabilities()
     fragment = page.run("return location.hash")
     page.open(path, fragment)
-    assert shown(page) == before
+    assert page.probabilities() == before
     assert Select(page.element("#attribute-1")).first_selected_option.text == "s2"
     assert page.text("#details h3") == "d"
     assert Select(page.element("#against")).first_selected_option.text == "class 0"
     page.run("location.hash = 'e=1.0-0.1'")
     page.wait("return document.querySelector('#attribute-0').value === '1'")
-    np.testing.assert_allclose(shown(page), predicted(model[0], b="s0", a="s1"), rtol=1e-9)
+    np.testing.assert_allclose(page.probabilities(), predicted(model[0], b="s0", a="s1"), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -100,15 +95,15 @@ def test_the_address_holds_the_state_and_gives_it_back(page, path, model):
 )
 def test_an_address_that_makes_no_sense_is_ignored(page, path, model, fragment):
     page.open(path, fragment)
-    np.testing.assert_allclose(shown(page), predicted(model[0]), rtol=1e-9)
+    np.testing.assert_allclose(page.probabilities(), predicted(model[0]), rtol=1e-9)
 
 
 def test_a_jump_to_a_section_keeps_the_evidence(page, path):
     page.open(path, "#e=1.2")
-    before = shown(page)
+    before = page.probabilities()
     page.driver.find_element("link text", "Learning").click()
     assert page.run("return location.hash") == "#learning"
-    assert shown(page) == before
+    assert page.probabilities() == before
 
 
 def test_hovering_shows_the_table_of_a_node_and_a_click_pins_it(page, path, model):
@@ -125,8 +120,7 @@ def test_hovering_shows_the_table_of_a_node_and_a_click_pins_it(page, path, mode
     np.testing.assert_allclose(shown_rows, expected.probabilities[: len(shown_rows)], atol=5e-5)
     node.click()
     assert page.text("#details h3") == "c"
-    rows = page.run("return document.querySelectorAll('#details tbody tr').length")
-    assert rows == len(expected.probabilities)
+    assert page.count("#details tbody tr") == len(expected.probabilities)
     ActionChains(page.driver).move_to_element(page.element("#title")).perform()
     assert not tip.is_displayed()
     assert page.text("#details h3") == "c"
@@ -178,18 +172,7 @@ def test_searching_lights_up_what_matches_and_enter_pins_it(page, path):
     assert page.text("#found") == "none found"
 
 
-def test_the_waterfall_adds_up_to_the_log_odds(page, path, model):
-    page.open(path, "#e=0.1-1.2-4.0-6.0")
-    values = page.run("return [...document.querySelectorAll('.waterfall .figure')].map((f) => Number(f.title))")
-    probabilities = sorted(shown(page))
-    assert (
-        len(values) == 9
-    )  # base rate, baseline, four attributes, the unknown at their means, what is missing, the sum
-    assert sum(values[:-1]) == pytest.approx(values[-1], abs=1e-9)
-    assert values[-1] == pytest.approx(np.log(probabilities[-1] / probabilities[-2]), abs=1e-9)
-
-
-def test_the_first_lines_of_the_waterfall_are_those_of_explain(page, path, model):
+def test_the_waterfall_begins_as_explain_does_and_adds_up_to_the_log_odds(page, path, model):
     clf, _, _ = model
     codes = {0: 1, 1: 2, 4: 0, 6: 0}
     cells = {column.name: [column.states[codes[k]]] for k, column in enumerate(clf.network_.columns) if k in codes}
@@ -200,19 +183,24 @@ def test_the_first_lines_of_the_waterfall_are_those_of_explain(page, path, model
         "[li.querySelector('.label').title, Number(li.querySelector('.figure').title)])"
     )
     assert [label for label, _ in lines[:2]] == [label for label, _ in expected]
-    assert [value for _, value in lines[:2]] == pytest.approx([value for _, value in expected], abs=1e-9)
+    values = [value for _, value in lines]
+    assert values[:2] == pytest.approx([value for _, value in expected], abs=1e-9)
+    # Base rate, baseline, four attributes, the unknown at their means, what is missing, the sum.
+    assert len(values) == 9
+    assert sum(values[:-1]) == pytest.approx(values[-1], abs=1e-9)
+    probabilities = sorted(page.probabilities())
+    assert values[-1] == pytest.approx(np.log(probabilities[-1] / probabilities[-2]), abs=1e-9)
 
 
 def test_quality_data_and_learning_are_shown(page, path, model):
     clf, X, y = model
     page.open(path)
     assert f"{100 * clf.score(X, y):.1f} %" in page.text("#opening")
-    counts = page.run("return [...document.querySelectorAll('.confusion td')].map((cell) => Number(cell.textContent))")
+    counts = [int(count) for count in page.texts(".confusion td")]
     labels = sorted(set(y))
     expected = [[int(((y == t) & (clf.predict(X) == p)).sum()) for p in labels] for t in labels]
     assert counts == [count for row in expected for count in row]
-    assert page.run("return document.querySelectorAll('#quality .chart').length") == 3
-    assert page.run("return document.querySelectorAll('#data .column').length") == 7
+    assert (page.count("#quality .chart"), page.count("#data .column")) == (3, 7)
     page.run("document.querySelector('#data').scrollIntoView()")
     page.wait("return document.querySelectorAll('#data .histogram rect').length")
     assert clf.trace_.structure[0].action in page.text("#learning")
@@ -254,14 +242,9 @@ def test_markup_that_got_in_would_still_not_run_or_load(page, path):
 def test_a_report_without_data_has_the_model_alone(page, tmp_path):
     clf = NaiveBayesClassifier().fit(*table(1))
     page.open(report(clf, path=tmp_path / "page.html"))
-    np.testing.assert_allclose(shown(page), list(clf.network_.query("y").values()), rtol=1e-9)
-    assert page.run("return document.querySelectorAll('#quality, #data, #rows').length") == 0
-    assert [link.text for link in page.driver.find_elements("css selector", "nav a")] == [
-        "What-if",
-        "Network",
-        "Learning",
-        "Card",
-    ]
+    np.testing.assert_allclose(page.probabilities(), list(clf.network_.query("y").values()), rtol=1e-9)
+    assert page.count("#quality, #data, #rows") == 0
+    assert page.texts("nav a") == ["What-if", "Network", "Learning", "Card"]
 
 
 def test_rows_without_classes_can_be_loaded(page, tmp_path):
@@ -270,14 +253,8 @@ def test_rows_without_classes_can_be_loaded(page, tmp_path):
     X = X.mask(np.random.default_rng(0).random(X.shape) < 0.3)
     page.open(report(clf, X, path=tmp_path / "page.html"))
     page.driver.find_element("xpath", "//button[text()='Next']").click()
-    np.testing.assert_allclose(shown(page), clf.predict_proba(X)[0], rtol=1e-9)
-    assert [link.text for link in page.driver.find_elements("css selector", "nav a")] == [
-        "What-if",
-        "Network",
-        "Data",
-        "Learning",
-        "Card",
-    ]
+    np.testing.assert_allclose(page.probabilities(), clf.predict_proba(X)[0], rtol=1e-9)
+    assert page.texts("nav a") == ["What-if", "Network", "Data", "Learning", "Card"]
 
 
 def test_a_class_named_like_an_attribute_is_told_apart(page, tmp_path):
@@ -285,4 +262,4 @@ def test_a_class_named_like_an_attribute_is_told_apart(page, tmp_path):
     clf = TANClassifier().fit(X, y.rename("a"))
     page.open(report(clf, X, y.rename("a"), path=tmp_path / "page.html"), "#e=0.1")
     assert page.text("#outcome-title") == "Probability of a_"
-    np.testing.assert_allclose(shown(page), predicted(clf, a="s1"), rtol=1e-9)
+    np.testing.assert_allclose(page.probabilities(), predicted(clf, a="s1"), rtol=1e-9)
