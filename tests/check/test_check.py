@@ -11,11 +11,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2_contingency
 
 from check.faults import FAULTS, clean_table
 from tanager import DataError, check
-from tanager.check.class_issues import errors_of, p_value
+from tanager.check.class_issues import errors_of
 
 seeds = st.integers(0, 10**6)
 
@@ -103,13 +102,6 @@ def test_mistakes_are_those_of_the_other_rows_counted_by_hand(rows):
         # A tie is half a mistake.
         expected += label != usual if not others else (votes[label] < rival) + 0.5 * (votes[label] == rival)
     assert errors_of(codes, classes, 5, 3, ordered=False) == expected
-
-
-@given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=2, max_size=5))
-def test_the_chance_of_gaps_is_that_of_scipy(counts):
-    gaps, filled = map(np.array, zip(*counts, strict=True))
-    expected = chi2_contingency([gaps, filled], correction=False).pvalue
-    assert p_value(gaps, gaps + filled) == pytest.approx(expected, rel=1e-9)
 
 
 @settings(max_examples=20, deadline=None)

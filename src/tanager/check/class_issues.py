@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
+from scipy.stats import chi2_contingency
 
 from tanager.check.facts import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
 from tanager.registry import list_names
@@ -191,14 +191,10 @@ def _missing_by_class(column: ColumnFacts, target: ColumnFacts | None) -> str:
         return ""
     shares = n_missing / np.maximum(n_rows, 1)
     most, least = int(np.where(counted, shares, -1).argmax()), int(np.where(counted, shares, 2).argmin())
-    if shares[most] - shares[least] < DIFFERENCE or p_value(n_missing[counted], n_rows[counted]) > P_VALUE:
+    if shares[most] - shares[least] < DIFFERENCE:
+        return ""
+    counts = np.stack([n_missing, n_rows - n_missing])[:, counted]
+    if chi2_contingency(counts, correction=False).pvalue > P_VALUE:
         return ""
     words = (f"{percent(float(shares[k]))} of {target.show(target.row_of(k))}" for k in (most, least))
     return f"is missing in {' and in '.join(words)}"
-
-
-def p_value(n_missing: NDArray[np.integer], n_rows: NDArray[np.integer]) -> float:
-    """Of the hypothesis that all classes miss the same share: Pearson's chi-squared test without a correction."""
-    share = n_missing.sum() / n_rows.sum()
-    statistic = ((n_missing - share * n_rows) ** 2 / (share * (1 - share) * n_rows)).sum()
-    return float(chdtrc(len(n_rows) - 1, statistic))

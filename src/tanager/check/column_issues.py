@@ -28,8 +28,8 @@ DATE_SAMPLE = 100
 """Distinct texts that are looked at first; where none of them is a date, the column holds no dates."""
 
 # Numbers
-STYLES = ((",", "."), (".", ","), (" ", ","), (" ", "."), ("'", "."), ("", ","))
-"""Separators of thousands and of decimals, the usual ones first."""
+STYLES = (("", "."), (",", "."), (".", ","), (" ", ","), (" ", "."), ("'", "."), ("", ","))
+"""Separators of thousands and of decimals: none, then the usual ones first."""
 SEPARATORS = {",": "commas", ".": "points", " ": "blanks", "'": "apostrophes"}
 FEWEST_NUMBERS = 10
 """With fewer distinct ones the numbers may be names of groups, as in "2", "3", "4", "5more"."""
@@ -102,7 +102,7 @@ def _numbers(column: ColumnFacts, table: TableFacts) -> Finding | None:
     if share < 0.5 or are_numbers.sum() < FEWEST_NUMBERS:
         return None
     words = tuple(text for text, is_number in zip(column.texts, are_numbers, strict=True) if not is_number)
-    if style != ("", "."):
+    if style != STYLES[0]:
         return _separated_numbers(column, style, are_numbers, words, share)
     if not words:
         what = "holds numbers as text, so each is a category of its own"
@@ -112,9 +112,9 @@ def _numbers(column: ColumnFacts, table: TableFacts) -> Finding | None:
 
 def _best_style(column: ColumnFacts) -> tuple[tuple[str, str], NDArray[np.bool_]]:
     """The separators with which most rows are numbers, none if equal; and which of the texts are."""
-    best, are_numbers = ("", "."), column.are_numbers
+    best, are_numbers = STYLES[0], np.zeros(len(column.texts), dtype=bool)
     for style in STYLES:
-        if any(sign in text for text in column.texts for sign in style if sign and sign != "."):
+        if style == STYLES[0] or any(sign in text for text in column.texts for sign in style if sign and sign != "."):
             parsed = np.array([parse_number(text, *style) is not None for text in column.texts])
             if column.counts[parsed].sum() > column.counts[are_numbers].sum():
                 best, are_numbers = style, parsed

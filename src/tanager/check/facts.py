@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.check.preprocessing import Drop, Step
-from tanager.check.text_values import parse_number
 from tanager.table.columns import Column, DictionaryColumn, distinct_integers
 from tanager.table.schema import Category, Unit, format_values
 
@@ -124,11 +123,6 @@ class ColumnFacts:
         """The distinct cells of a column of text; of another column none."""
         is_text = self.unit == "" and any(isinstance(value, str) for value in self.values)
         return [str(value) for value in self.values] if is_text else []
-
-    @cached_property
-    def are_numbers(self) -> NDArray[np.bool_]:
-        """Which of the distinct texts are plain numbers."""
-        return np.array([parse_number(text) is not None for text in self.texts], dtype=bool)
 
     def row_of(self, value: int) -> int:
         """The first row that holds a distinct cell."""
