@@ -220,7 +220,7 @@ def test_texts_of_parquet_are_read_as_they_were_written(tmp_path, monkeypatch, k
     """In pieces where an array cannot hold all of them: here of at most three letters."""
     written = pa.table({"a": pa.chunked_array([["x", "y", None, "x", "zz", ""], [], [None]], kind), "b": range(7)})
     pyarrow.parquet.write_table(written, tmp_path / "t.parquet", row_group_size=6)
-    monkeypatch.setattr(read_table_module, "LONGEST_ARRAY", 3)
+    monkeypatch.setattr(stream_source, "BATCH_BYTES", 3)
     found = read(tmp_path / "t.parquet")
     assert found.equals(written)
     assert max(sum(len(text or "") for text in chunk.to_pylist()) for chunk in found["a"].chunks) <= 3

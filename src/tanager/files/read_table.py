@@ -37,7 +37,7 @@ from tanager.files.read_csv import (
 from tanager.files.read_xlsx import read_xlsx
 from tanager.runtime.resources import available_memory
 from tanager.table.read_columns import replace_columns
-from tanager.table.stream.source import TEXT_BYTES, cell_bytes, text_bytes
+from tanager.table.stream.source import TEXT_BYTES, cell_bytes, split_texts, text_bytes
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -50,6 +50,8 @@ WHOLE: tuple[Format, ...] = ("arff", "xlsx", "zip")
 """The formats that cannot be read batch by batch."""
 DELIMITERS: dict[Format, str | None] = {"csv": ",", "tsv": "\t", "txt": None}
 OpenCsv = Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader]
+WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8, "BYTE_ARRAY": TEXT_BYTES}
+TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 STREAM_BLOCK = 1 << 26
 """Bytes of text parsed at once; the types of columns are found in the first block."""
 
@@ -247,24 +249,21 @@ def check_names(table: pa.Table, where: str) -> pa.Table:
     return table
 
 
-WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8, "BYTE_ARRAY": TEXT_BYTES}
-LONGEST_ARRAY = (1 << 31) - 1
-"""Bytes of text that one Arrow array holds."""
-
-
 def read_parquet(file: Path) -> pa.Table:
     """The table in a file. Not through a data set: that would read folder names ("a=1") as columns."""
     try:
         with pyarrow.parquet.ParquetFile(file) as parquet:
             schema, n_rows, n_bytes = parquet.schema_arrow, parquet.metadata.num_rows, bytes_held(parquet)
         _check_room(file, n_rows, n_bytes)
-        places = {place: entry.type for place, entry in enumerate(schema) if _is_text(entry.type)}
+        texts = {entry.name for entry in schema if any(test(entry.type) for test in TEXT_TYPES)}
         # A text that stands in many rows is once in the file, and once in a dictionary: there it can be counted.
-        with pyarrow.parquet.ParquetFile(file, read_dictionary=[schema.names[place] for place in places]) as parquet:
+        with pyarrow.parquet.ParquetFile(file, read_dictionary=sorted(texts)) as parquet:
             table = parquet.read()
-        n_bytes += sum(text_bytes(chunk) for place in places for chunk in table.column(place).chunks)
-        _check_room(file, n_rows, n_bytes)
-        return replace_columns(table, {place: _decoded(table.column(place), kind) for place, kind in places.items()})
+        columns = [column for name, column in zip(table.column_names, table.columns, strict=True) if name in texts]
+        _check_room(file, n_rows, n_bytes + sum(text_bytes(chunk) for column in columns for chunk in column.chunks))
+        # In pieces: an array holds 2 GiB of text.
+        pieces = [piece for batch in table.to_batches() for piece in split_texts(batch)]
+        return pa.Table.from_batches(pieces, table.schema).cast(schema)
     except MemoryLimitError:
         raise
     except MemoryError as error:  # a count in the file was too small
@@ -296,22 +295,3 @@ def _check_room(file: Path, n_rows: int, n_bytes: int) -> None:
             f"{room / 2**30:.1f} GiB of memory are left.",
             hint="give fewer rows or columns at a time.",
         )
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    return any(test(kind) for test in tests)
-
-
-def _decoded(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """The texts themselves, in pieces that an array can hold."""
-    return pa.chunked_array([piece.cast(kind) for chunk in column.chunks for piece in _pieces(chunk)], kind)
-
-
-def _pieces(chunk: pa.DictionaryArray) -> Iterator[pa.DictionaryArray]:
-    if text_bytes(chunk) <= LONGEST_ARRAY or len(chunk) == 1:
-        yield chunk
-    else:
-        middle = len(chunk) // 2
-        yield from _pieces(chunk[:middle])
-        yield from _pieces(chunk[middle:])
