@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.objective import row_losses
-from tanager.arrays import Array, Codes, Words
-from tanager.table.folds import Blocks
+from tanager.arrays import Array, Codes
+from tanager.table.folds import LARGEST, Blocks, relative_weights, row_keys
 from tanager.table.rows import EncodedBatch, Rows, gather, join_blocks
 
 N_FOLDS = 3  # five take twice as long and choose no better
@@ -24,7 +24,6 @@ MAX_ROWS = 6_000
 # move a curve by less than its error.
 MAX_FITTED = 200_000
 SEED = 0
-LARGEST = np.iinfo(np.uint64).max
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,8 @@ class Sample:
         else:
             batch = gather(rows)
         codes, classes, weights = batch.codes[:, places], batch.class_codes, batch.row_weights
-        _, first, counts = np.unique(row_keys(codes, classes, weights / unit), return_index=True, return_counts=True)
+        keys = row_keys(codes, classes, relative_weights(weights, unit))
+        _, first, counts = np.unique(keys, return_index=True, return_counts=True)
         return cls(np.ascontiguousarray(codes[first]), classes[first].astype(np.intp), counts, weights[first])
 
     def __len__(self) -> int:
@@ -78,30 +78,13 @@ class Sample:
 
 def _draw(batch: EncodedBatch, places: NDArray[np.intp], share: float, unit: float) -> Blocks[EncodedBatch]:
     """A share of the rows of a block, by what they hold; equal rows are told apart by their number."""
-    keys = row_keys(batch.codes[:, places], batch.class_codes, batch.row_weights / unit)
+    keys = row_keys(batch.codes[:, places], batch.class_codes, relative_weights(batch.row_weights, unit))
     order = np.argsort(keys, kind="stable")
     ranked = keys[order]
     first = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
     copy = np.arange(len(keys)) - np.repeat(first, np.diff([*first, len(keys)]))
     drawn = row_keys(copy[:, np.newaxis].astype(np.uint64), np.zeros(len(keys), np.uint8), ranked.view(np.float64))
     return Blocks((batch.take(np.sort(order[drawn <= share * LARGEST])),))
-
-
-def row_keys(codes: Codes, classes: Codes, weights: Array) -> Words:
-    """(n,) a number for what a row holds: equal for equal rows, else different but with a chance of about 2^-60.
-
-    A sum of codes times random odd numbers modulo 2^64, mixed so that the order of the keys is random.
-    """
-    factors = np.random.default_rng(SEED).integers(0, LARGEST, codes.shape[1] + 2, dtype=np.uint64) | np.uint64(1)
-    keys = np.multiply(classes, factors[0], dtype=np.uint64)
-    keys += np.ascontiguousarray(weights).view(np.uint64) * factors[1]
-    for column, factor in zip(codes.T, factors[2:], strict=True):
-        keys += np.multiply(column, factor, dtype=np.uint64)
-    half = np.uint64(np.iinfo(np.uint64).bits // 2)
-    keys ^= keys >> half
-    keys *= factors[0]
-    keys ^= keys >> half
-    return keys
 
 
 @dataclass(frozen=True)
