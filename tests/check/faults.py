@@ -90,12 +90,12 @@ FAULTS = {
     ),
     "constant": Fault(lambda rng, y: ["same"] * len(y), "low", "is 'same' in every row", "drop"),
     "empty": Fault(lambda rng, y: [None] * len(y), "low", "is empty", "drop"),
-    "leak": Fault(lambda rng, y: y.map({"ill": 1, "well": 0}), "high", "alone tells 'state' in", None),
+    "leak": Fault(lambda rng, y: y.map({"ill": 1, "well": 0}), "high", "alone predicts 'state' in", None),
     "leak of numbers": Fault(
-        lambda rng, y: rng.random(len(y)) + 5 * (y == "ill"), "high", "alone tells 'state' in", None
+        lambda rng, y: rng.random(len(y)) + 5 * (y == "ill"), "high", "alone predicts 'state' in", None
     ),
     "leak of gaps": Fault(
-        lambda rng, y: np.where(y == "ill", np.nan, rng.random(len(y))), "high", "where it is missing tells", None
+        lambda rng, y: np.where(y == "ill", np.nan, rng.random(len(y))), "high", "where it is missing predicts", None
     ),
     "gaps by class": Fault(
         lambda rng, y: np.where((y == "ill") & (rng.random(len(y)) < 0.8), np.nan, rng.random(len(y))),

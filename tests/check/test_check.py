@@ -84,7 +84,7 @@ def test_repeated_rows_and_columns_are_counted():
     found = check(twice, pd.concat([y, y[:9]], ignore_index=True))
     (column,) = [each for each in found.findings if each.column == "city"]
     (rows,) = [each for each in found.findings if each.column is None]
-    assert (column.severity, column.what) == ("medium", "says the same as column 'town'")
+    assert (column.severity, column.what) == ("medium", "is a renaming of column 'town'")
     assert rows.what.startswith(f"9 of {len(twice)} rows (")
     assert (rows.row, rows.example) == (len(X), "as row 0")
 
@@ -109,7 +109,7 @@ def test_mistakes_are_those_of_the_other_rows_counted_by_hand(rows):
 def test_noise_never_gives_the_class_away(seed):
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({f"x{j}": rng.integers(0, 2 + j, 30) for j in range(40)} | {"text": rng.choice(list("abc"), 30)})
-    assert not [each for each in check(X, rng.integers(0, 2, 30)).findings if "tells" in each.what]
+    assert not [each for each in check(X, rng.integers(0, 2, 30)).findings if "predicts" in each.what]
 
 
 def test_a_day_that_cannot_be_told_from_a_month_is_said():

@@ -108,9 +108,9 @@ class Checkup:
     @property
     def _title(self) -> str:
         counts = [f"{len(self.of_severity(severity))} {severity}" for severity in SEVERITIES]
-        found = f"issues found: {', '.join(counts)}" if self.findings else "no issue found"
+        issues = f"issues found: {', '.join(counts)}" if self.findings else "no issue found"
         of_class = f"; class {self.target!r}: {self.classes}" if self.target is not None else ""
-        return f"{self.n_rows:,} rows, {len(self.columns):,} columns{of_class}; {found}"
+        return f"{self.n_rows:,} rows, {len(self.columns):,} columns{of_class}; {issues}"
 
     def _repr_html_(self) -> str:
         issues = [

@@ -35,7 +35,7 @@ DIFFERENCE = 0.25
 """Between the shares of two classes that are missing; from here on it is an issue."""
 P_VALUE = 1e-4
 MAX_COLUMNS_NAMED = 5
-SEE_MISSING = 'missing="category" in Python lets a model see gaps; are they known before the class is?'
+SEE_MISSING = 'missing="category" in Python makes missing a state; is it known before the class is?'
 
 
 def find_class_issues(table: TableFacts) -> list[Finding]:
@@ -66,7 +66,7 @@ def _quantity(target: ColumnFacts) -> Finding | None:
         many = n_distinct >= MANY_NUMBERS and target.n_observed < FEWEST_ROWS_PER_NUMBER * n_distinct
         if fractions or many:
             what = f"is the class, and holds {n_distinct:,} different numbers: is it a quantity?"
-            return target.finding("high", what, "group its values: Tanager tells classes apart", row)
+            return target.finding("high", what, "group its values: Tanager predicts classes", row)
     elif n_distinct >= MANY_NUMBERS and target.distinct_share > MANY_TEXTS:
         what = f"is the class, and holds {n_distinct:,} different texts in {target.n_observed:,} rows"
         return target.finding("high", what, ANOTHER, row)
@@ -112,7 +112,7 @@ def find_leaks(table: TableFacts) -> list[Finding]:
         how, n_errors = _best_prediction(column, rows, classes, len(target.values))
         if n_errors <= max(1, MEDIUM * by_guessing):
             share = 1 - n_errors / len(rows)
-            what = f"{how} tells {target.name!r} in {percent(share)} of rows: is it known before the class is?"
+            what = f"{how} predicts {target.name!r} in {percent(share)} of rows: is it known before the class is?"
             severity: Severity = "high" if n_errors <= max(1, HIGH * by_guessing) else "medium"
             row = column.first_missing if how == BY_MISSING else int((column.codes >= 0).argmax())
             findings.append(column.finding(severity, what, f"if not, {drop_option(column.name)}", row, share))
@@ -168,7 +168,7 @@ def find_missing_values(table: TableFacts) -> list[Finding]:
         for column, what in by_class
     ]
     if len(differs) > MAX_COLUMNS_NAMED:
-        what = f"{len(differs) - MAX_COLUMNS_NAMED} more columns have gaps that differ between classes"
+        what = f"{len(differs) - MAX_COLUMNS_NAMED} more columns have missing values that differ between classes"
         differs[MAX_COLUMNS_NAMED:] = [Finding("medium", None, what, SEE_MISSING)]
     named = {column.name for column, _ in by_class}
     for column in incomplete:

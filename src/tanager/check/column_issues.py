@@ -48,7 +48,7 @@ CODE_WORDS = frozenset(("zip", "zipcode", "postcode", "postal", "plz", "code", "
 
 
 def find_column_issue(column: ColumnFacts, table: TableFacts) -> Finding | None:
-    """The first issue of an attribute, in the order of the checks; at most one check says what a column is."""
+    """The first issue of an attribute, in the order of the checks: a column is of one kind."""
     checks = (_dates, _numbers, _free_text, _row_numbers, _identifier, find_spellings, _codes, _constant)
     return next(filter(None, (check(column, table) for check in checks)), None)
 

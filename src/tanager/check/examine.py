@@ -38,14 +38,14 @@ def examine(
     if y is not None:
         target = ColumnFacts.of(_read_class(class_name or target_name(y, table.names), y, table.n_rows))
     facts = TableFacts(attributes, target, table.n_rows, leading_zeros)
-    found = [find_column_issue(column, facts) for column in attributes]
+    every = [find_column_issue(column, facts) for column in attributes]
     for find in (find_repeated_columns, find_leaks, find_missing_values, find_repeated_rows):
-        found += find(facts)
+        every += find(facts)
     if target is not None:
-        found += [*find_class_issues(facts), find_spellings(target, facts)]
+        every += [*find_class_issues(facts), find_spellings(target, facts)]
     place = {column.name: number for number, column in enumerate(facts.columns)}
     findings = sorted(
-        (finding for finding in found if finding is not None),
+        (finding for finding in every if finding is not None),
         key=lambda each: (SEVERITIES.index(each.severity), place.get(each.column or "", len(place))),
     )
     return Checkup(
@@ -110,7 +110,7 @@ def find_repeated_columns(table: TableFacts) -> list[Finding]:
         key = _signature(column)
         earlier = column if key is None else first.setdefault(key, column)
         if earlier is not column:
-            what, steps = f"says the same as column {earlier.name!r}", (Drop(column.name),)
+            what, steps = f"is a renaming of column {earlier.name!r}", (Drop(column.name),)
             findings.append(column.finding("medium", what, drop_option(column.name), steps=steps))
     return findings
 
@@ -132,7 +132,7 @@ def find_repeated_rows(table: TableFacts) -> list[Finding]:
     """Rows equal in every column and the class to an earlier one: held out of training they would not be new."""
     groups = np.zeros(table.n_rows, dtype=np.int64)
     n_groups = 1
-    # Columns with many distinct cells tell rows apart soonest.
+    # Columns with many distinct cells separate rows soonest.
     for column in sorted(table.columns, key=lambda each: -len(each.values)):
         groups = np.unique(groups * (len(column.values) + 1) + column.codes + 1, return_inverse=True)[1]
         n_groups = int(groups.max(initial=-1)) + 1

@@ -192,7 +192,7 @@ class _Search:
         starts = np.cumsum([0, *map(len, totals)])
         every = np.concatenate([np.empty(0), *totals])
         order = np.argsort(every, kind="stable")
-        found: dict[tuple[int, int], _Found] = {}
+        smallest: dict[tuple[int, int], _Found] = {}
         for block in (order[rows] for rows in _blocks(len(order))):
             owners = np.searchsorted(starts, block, side="right") - 1
             within = block - starts[owners]
@@ -202,10 +202,10 @@ class _Search:
                 [(moves[i][a], moves[j][b]) for (i, j), a, b in zip(nodes, within // wide, within % wide, strict=True)]
             )
             for hit in np.flatnonzero(self._crosses(codes, nodes, states, now)).tolist():
-                found.setdefault(nodes[hit], (float(every[block[hit]]), nodes[hit], tuple(states[hit].tolist())))
-                if len(found) == most:
-                    return list(found.values())
-        return list(found.values())
+                smallest.setdefault(nodes[hit], (float(every[block[hit]]), nodes[hit], tuple(states[hit].tolist())))
+                if len(smallest) == most:
+                    return list(smallest.values())
+        return list(smallest.values())
 
     def _crosses(self, codes: Codes, nodes: Sequence[tuple[int, ...]], states: Places, now: int) -> NDArray[np.bool_]:
         """Whether something else, or what is wanted, is decided once the nodes of a change have its states."""

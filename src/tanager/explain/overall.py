@@ -112,7 +112,7 @@ class Overall:
         head = ["information, nats" if self.measure == "information" else "root mean square of log odds", ""]
         head += ["loss without it"] * len(removals)
         rows = [list(row) for row in zip(self.ranked, drawn, *removals, strict=True)]
-        return html_table(f"What tells the classes of {self.target} apart", ["attribute", *head], rows)
+        return html_table(f"Strength of attributes for {self.target}", ["attribute", *head], rows)
 
     def _term_columns(self) -> dict[str, list[object]]:
         order = np.argsort(-self.strength, kind="stable")

@@ -134,7 +134,7 @@ def _note(network: AnyModel, drawn: AnyModel, n_shown: int, row: RowExplanation 
         return f"{part}{edges}"
     target = shorten(network.target, MAX_NODE_LETTERS)
     if row is None:
-        colour = f"darker: tells more of {target}"
+        colour = f"darker: more informative about {target}"
     else:
         favoured, against = (shorten(name, MAX_NODE_LETTERS) for name in (row.favoured, row.against))
         colour = f"row {row.row}: red for {favoured}, blue for {against}"

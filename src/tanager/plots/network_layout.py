@@ -60,12 +60,12 @@ class Layout:
 
 def drawn_parents(dag: Dag, shown: Collection[int], top: int | None) -> dict[int, list[int]]:
     """The parents each node shown is joined to, parents first: `top` only where there is no other."""
-    found = {}
+    joined = {}
     for node in dag.order:
         if node in shown:
             node_parents = [parent for parent in dag.parents[node] if parent in shown]
-            found[node] = [parent for parent in node_parents if parent != top] or node_parents
-    return found
+            joined[node] = [parent for parent in node_parents if parent != top] or node_parents
+    return joined
 
 
 def _rows(
@@ -132,5 +132,5 @@ def _place(row: Sequence[int], x: dict[int, float], linked: Edges, widths: Mappi
     offsets = np.cumsum([0.0, *apart])
     lowest = (widths[row[0]] - page) / 2
     highest = (page - widths[row[-1]]) / 2 - offsets[-1]
-    found = np.clip(isotonic_regression(wanted - offsets).x, lowest, max(lowest, highest)) + offsets
-    x.update(zip(row, found.tolist(), strict=True))
+    places = np.clip(isotonic_regression(wanted - offsets).x, lowest, max(lowest, highest)) + offsets
+    x.update(zip(row, places.tolist(), strict=True))

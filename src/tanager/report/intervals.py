@@ -131,7 +131,7 @@ def _reference(posterior: ReferencePosterior, room: int) -> dict[str, Json] | No
         **factor,
         "attributes": list(terms.attributes),
         "pairs": [list(pair) for pair in terms.pairs],
-        "widths": [[own.shape[1], other.shape[1]] for own, other in zip(features.mains, features.paired, strict=True)],
+        "widths": [[main.shape[1], pair.shape[1]] for main, pair in zip(features.mains, features.paired, strict=True)],
         "codes": terms.left.shape[2],
         "splits": terms.splits.tolist(),
         "left": pack(terms.left.astype(np.uint8)),

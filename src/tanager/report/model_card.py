@@ -239,8 +239,8 @@ def limit_sentences(content: dict[str, Any]) -> list[str]:
     """What a reader should not expect of the model."""
     quality, classes = content["quality"], content["network"]["nodes"][-1]["states"]
     sentences = [
-        "It tells what goes together in the table, not what causes what: changing a value in what-if shows what the "
-        "model would say, not what would happen.",
+        "It describes associations in the table, not causes: changing a value in what-if shows what the model would "
+        "predict, not what would happen.",
         "Rows of another place or time may differ from those it was learnt from; its quality there is not known.",
     ]
     counts = [share * content["about"]["learnt_rows"] for share in content["about"]["shares"]]
