@@ -10,22 +10,20 @@ from typing import Annotated
 import typer
 
 from tanager.cli import options
-from tanager.cli.streams import output_file
+from tanager.cli.output import output_file
 from tanager.runtime.progress import say, working
 
 
 def check(
     data: options.Data,
-    class_column: Annotated[
-        str | None, typer.Option("--class", "-c", metavar="COLUMN", help="The column to predict.")
-    ] = None,
+    class_column: options.OptionalClass = None,
     fix: Annotated[
         str | None, typer.Option("--fix", metavar="FILE", help="Write a recipe for `fit --recipe` (JSON).")
     ] = None,
     missing: options.Missing = None,
     drop: options.Drop = None,
     force: options.Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with the recipe.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Look for what may be wrong with a table: what each column is, what is odd, and the option that mends it.
 
@@ -40,7 +38,7 @@ def check(
 
       tanager check patients.csv --class outcome --drop name --missing unknown --json
     """
-    from tanager.cli.check_data import check_file
+    from tanager.cli.training_data import check_file
     from tanager.files.json_file import RECIPE, save_recipe
 
     with output_file(fix, ".json", RECIPE, [data], force) if fix is not None else nullcontext() as path:

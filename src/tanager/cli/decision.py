@@ -1,14 +1,13 @@
-"""How a model is to decide, as the options of a command say it."""
+"""The options that say how a model decides."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tanager.cli.classes import find_class, read_class_number
+from tanager.cli.options import find_class, read_class_number
 from tanager.errors import OptionError
 
 if TYPE_CHECKING:
@@ -20,61 +19,40 @@ if TYPE_CHECKING:
     from tanager.metrics import Probabilities, Quality
     from tanager.table.schema import Category
 
-PANEL = "Decision"
 
-Cost = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--cost",
-        metavar="TRUE:DECIDED=COST",
-        help="What a mistake costs, such as ill:healthy=10 where one who is ill is taken for healthy; may be repeated. "
-        "Other mistakes cost 1. Decided is what is expected to cost least.",
-        rich_help_panel=PANEL,
-    ),
-]
-Ask = Annotated[
-    float | None,
-    typer.Option(
-        metavar="PRICE",
-        help="Ask a person, at this price, where every class is expected to cost more: the class is then left empty.",
-        rich_help_panel=PANEL,
-    ),
-]
-Threshold = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CLASS=P",
-        help="Decide for the class where its probability is at least P.",
-        rich_help_panel=PANEL,
-    ),
-]
-Sensitivity = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CLASS=SHARE",
-        help="The highest threshold that this share of the rows of the class reaches, on rows held out.",
-        rich_help_panel=PANEL,
-    ),
-]
-Specificity = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CLASS=SHARE",
-        help="The lowest threshold below which this share of the other rows is, on rows held out.",
-        rich_help_panel=PANEL,
-    ),
-]
+def _option(metavar: str, help: str) -> Any:
+    return typer.Option(metavar=metavar, help=help, rich_help_panel="Decision")
 
 
 @dataclass(frozen=True)
 class WantedDecision:
-    """What the options say; at most one of costs (with a price), threshold, sensitivity and specificity."""
+    """The options of a decision; at most one of costs (with a price), threshold, sensitivity and specificity."""
 
-    cost: Sequence[str] | None
-    ask: float | None
-    threshold: str | None
-    sensitivity: str | None
-    specificity: str | None
+    cost: Annotated[
+        list[str] | None,
+        _option(
+            "TRUE:DECIDED=COST",
+            "What a mistake costs, such as ill:healthy=10 where one who is ill is taken for healthy; may be repeated. "
+            "Other mistakes cost 1. Decided is what is expected to cost least.",
+        ),
+    ] = None
+    ask: Annotated[
+        float | None,
+        _option(
+            "PRICE", "Ask a person, at this price, where every class is expected to cost more: the class is then empty."
+        ),
+    ] = None
+    threshold: Annotated[
+        str | None, _option("CLASS=P", "Decide for the class where its probability is at least P.")
+    ] = None
+    sensitivity: Annotated[
+        str | None,
+        _option("CLASS=SHARE", "The highest threshold that this share of the class's rows reaches, on rows held out."),
+    ] = None
+    specificity: Annotated[
+        str | None,
+        _option("CLASS=SHARE", "The lowest threshold below which this share of the other rows is, on rows held out."),
+    ] = None
 
     def __post_init__(self) -> None:
         kinds = {"--cost or --ask": self.cost or self.ask is not None, "--threshold": self.threshold}

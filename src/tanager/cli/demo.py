@@ -1,10 +1,11 @@
-"""`tanager demo`: the whole way on a table that scikit-learn brings along."""
+"""`tanager demo`: the whole way on a table that scikit-learn brings along; `tanager completion` for shells."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, cast
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from tanager.cli import options
-from tanager.cli.tables import new_table, print_table
+from tanager.cli.output import new_table, print_table
 from tanager.runtime.progress import working
 
 if TYPE_CHECKING:
@@ -141,3 +142,28 @@ def _print_predictions(
     for row in (0, len(truth) // 2, least_certain):
         table.add_row(str(row), *(f"{p:.4f}" for p in probabilities[row]), str(truth[row]))
     print_table("Three rows, as the default model sees them", table)
+
+
+class Shell(StrEnum):
+    """The shells that typer has a script for."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+    POWERSHELL = "powershell"
+
+
+def completion(shell: Annotated[Shell, typer.Argument(help="The shell to write it for.")]) -> None:
+    """Print a script that completes commands, options and names of parts in a shell.
+
+    Examples:
+
+      source <(tanager completion bash)
+
+      tanager completion zsh > ~/.zfunc/_tanager
+
+      tanager completion fish > ~/.config/fish/completions/tanager.fish
+    """
+    from typer.completion import get_completion_script  # type: ignore[attr-defined]
+
+    print(get_completion_script(prog_name="tanager", complete_var="_TANAGER_COMPLETE", shell=shell.value))

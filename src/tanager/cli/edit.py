@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tanager.cli import options
-from tanager.cli.streams import STREAM, output_file
+from tanager.cli.output import STREAM, output_file
 from tanager.errors import OptionError
-from tanager.runtime.progress import say, working
+from tanager.runtime.progress import say
 
 if TYPE_CHECKING:
     from tanager.classifiers.base import TableClassifier
@@ -21,9 +21,7 @@ def edit(
     edits: Annotated[
         str | None, typer.Argument(metavar="[EDITS]", help="A file of edits that a page of `tanager report` saved.")
     ] = None,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the new model goes; - is stdout.")
-    ] = None,
+    output: Annotated[str | None, options.output("Where the new model goes; - is stdout.")] = None,
     refit: Annotated[
         str | None,
         typer.Option(metavar="DATA", help="Fit the intercept again to these rows: mean probabilities are then right."),
@@ -32,7 +30,7 @@ def edit(
     undo: Annotated[bool, typer.Option("--undo", help="Take the last edits back: the model from before them.")] = False,
     missing: options.Missing = None,
     force: options.Force = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the edits in the model as JSON.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Correct a model by hand; without EDITS, list what was corrected in it.
 
@@ -78,20 +76,16 @@ def edit(
 def _edited(
     clf: TableClassifier, edits: str, refit: str | None, who: str, missing: list[str] | None
 ) -> TableClassifier:
-    from tanager.cli.training_data import read_rows
+    from tanager.cli.training_data import read_labelled_rows
     from tanager.edits.apply import apply_edits
-    from tanager.evaluate.cross_validate import labelled_rows
     from tanager.files.edits_file import load_edits
 
     X, y = None, None
     listed = load_edits(edits).signed(who)
     if refit is not None:
-        with working(f"Reading {refit}"):
-            X, y = read_rows(refit, clf, missing)
+        X, y = read_labelled_rows(refit, clf, missing)
         if y is None:
             raise OptionError(f"--refit {refit} has no class column {clf.encoder_.schema.target.name!r}.")
-        y, labelled = labelled_rows(X, y, clf.classes_)
-        X = X.take(labelled)
     return apply_edits(clf, listed, X, y)
 
 

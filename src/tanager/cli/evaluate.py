@@ -1,4 +1,4 @@
-"""`tanager evaluate`: how good a kind of model is on a table, by cross-validation, or a model on rows new to it."""
+"""`tanager evaluate`, `compare` and `stability`: how good kinds of models are on a table, and what of them stays."""
 
 from __future__ import annotations
 
@@ -17,15 +17,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tanager.decide import DecisionQuality
+    from tanager.evaluate.compare import FoldMeasures
     from tanager.evaluate.cross_validate import HeldOut
     from tanager.metrics import Quality
 
+SHOWN = {"error": ("error in %", 100.0), "log_loss": ("log-loss", 1.0)}
+"""The measures that `compare` prints, with heading and factor; JSON has all."""
 
+
+@options.grouped
 def evaluate(
     data: options.Data,
-    class_column: Annotated[
-        str | None, typer.Option("--class", "-c", metavar="COLUMN", help="The column to predict.")
-    ] = None,
+    kind: options.ModelOptions,
+    reading: options.Reading,
+    class_column: options.OptionalClass = None,
     model: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Measure this model, of `tanager fit`, on DATA: nothing is learnt."),
@@ -38,7 +43,7 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(help="Deal the rows to folds so often anew: for few rows.")] = 1,
+    repeats: Annotated[int, typer.Option(help="Assign the rows to folds so often anew: for few rows.")] = 1,
     group: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Rows with the same value here, such as a patient, are held out together."),
@@ -47,22 +52,7 @@ def evaluate(
         str | None,
         typer.Option(metavar="COLUMN", help="Rows are ordered by this column, and judged by a model of earlier ones."),
     ] = None,
-    structure: options.Structure = None,
-    pairs: options.Pairs = "auto",
-    no_trees: options.NoTrees = False,
-    criterion: options.Criterion = None,
-    parameters: options.Parameters = None,
-    categorical: options.Categorical = None,
-    discretizer: options.Discretizer = None,
-    engine: options.Engine = "auto",
-    device: options.Device = None,
-    class_weight: options.ClassWeight = None,
-    monotone: options.Monotone = None,
-    seed: options.Seed = 0,
-    missing: options.Missing = None,
-    drop: options.Drop = None,
-    recipe: options.RecipeFile = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with the value of every fold.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Measure a kind of model by stratified cross-validation, or a model that has been learnt on rows new to it.
 
@@ -81,43 +71,28 @@ def evaluate(
 
       tanager evaluate test.csv --model iris.json
     """
-    from tanager.cli.training_data import Reading, read_training_data
+    from tanager.cli.training_data import read_training_data
     from tanager.evaluate.cross_validate import labelled_rows, validate
 
     if model is not None:
-        _check_model_options(class_column, drop, recipe, group, time)
-        _evaluate_model(model, data, missing, as_json)
+        if class_column is not None:
+            raise OptionError("--class says what to learn, and a --model has been learnt.", hint="leave one out.")
+        if reading.drop or reading.recipe:
+            raise OptionError("--drop and --recipe are for learning: a --model remembers its own.")
+        if group is not None or time is not None:
+            raise OptionError("--group and --time say how rows are held out, and a --model judges all of DATA.")
+        _evaluate_model(model, data, reading.missing, as_json)
         return
     if class_column is None:
         raise OptionError("Missing option '--class': the column to predict.", hint="or a --model to measure.")
-    with working(f"Reading {data}"):
-        table, labels = read_training_data(data, class_column, Reading(missing or (), drop or (), recipe))
-    chosen = options.ModelOptions(
-        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
-    ).additive(monotone, pairs, no_trees)
+    table, labels = read_training_data(data, class_column, reading)
     y, rows = labelled_rows(table, labels)
-    X, held_out = _held_out(table.take(rows), folds, repeats, group, time, seed)
+    X, held_out = _held_out(table.take(rows), folds, repeats, group, time, kind.seed)
     with working("Folds") as update:
-        clf = chosen.classifier(X.column_names, y)
-        quality = validate(clf, X, y, held_out, update)
+        quality = validate(kind.classifier(X.column_names, y), X, y, held_out, update)
     title = f"{data}: {X.num_rows:,} rows, {X.num_columns:,} attributes\nRows judged by models that had not seen them: "
     title += quality.split
     _show(quality, None, title, {"rows": X.num_rows, "attributes": X.num_columns}, as_json)
-
-
-def _check_model_options(
-    class_column: str | None,
-    drop: list[str] | None,
-    recipe: str | None,
-    group: str | None,
-    time: str | None,
-) -> None:
-    if class_column is not None:
-        raise OptionError("--class says what to learn, and a --model has been learnt.", hint="leave one out.")
-    if drop or recipe:
-        raise OptionError("--drop and --recipe are for learning: a --model remembers its own.")
-    if group is not None or time is not None:
-        raise OptionError("--group and --time say how rows are held out, and a --model judges all of DATA.")
 
 
 def _held_out(
@@ -138,20 +113,17 @@ def _held_out(
 def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json: bool) -> None:
     import numpy as np
 
-    from tanager.cli.training_data import read_rows
+    from tanager.cli.training_data import read_labelled_rows
     from tanager.decide import measure_decision
-    from tanager.evaluate.cross_validate import labelled_rows, quality_of_training_table
+    from tanager.evaluate.cross_validate import quality_of_training_table
     from tanager.files.model_file import load_model
     from tanager.metrics import Predictions, Quality
     from tanager.table.training_table import encode_labels
 
     clf = load_model(path)
-    with working(f"Reading {data}"):
-        X, y = read_rows(data, clf, missing)
-    if y is None:
+    X, truth = read_labelled_rows(data, clf, missing)
+    if truth is None:
         raise DataError(f"the data has no column {clf.model_.nodes[-1]!r}, the class of the model, to judge it by.")
-    truth, rows = labelled_rows(X, y, clf.classes_)
-    X = X.take(rows)
     with working(f"Predicting {X.num_rows:,} rows"):
         probabilities = clf.predict_proba(X)
     class_codes = encode_labels(truth, clf.classes_)[1].astype(np.intp)
@@ -180,3 +152,115 @@ def _show(
     print(f"{title}\n\n{quality}")
     if decided is not None:
         print(f"\n{decided}")
+
+
+@options.grouped
+def compare(
+    reading: options.Reading,
+    classifiers: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="CLASSIFIER...",
+            help="structure:criterion:parameters such as tan:fcll:conditional, or structure:parameters where the "
+            "structure asks for no criterion, with options as in bckg(max_parents=1); "
+            "'default'; or the import path of a scikit-learn classifier. NAME=SPEC gives it a name.",
+        ),
+    ] = None,
+    classics: Annotated[
+        bool, typer.Option("--classics", help="Naive Bayes, TAN, KDB, AODE and their kin, at their defaults.")
+    ] = False,
+    data: Annotated[str, typer.Option(metavar="TABLE", help="The table; - is CSV on stdin.")] = "",
+    class_column: options.ClassColumn = "class",
+    folds: Annotated[int, typer.Option(help="Parts the rows are split into.")] = 5,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
+) -> None:
+    """Compare classifiers on the same folds of a table: error and log-loss, fold by fold.
+
+    Everything is learnt from the training part of each fold. A classifier that fails is named and does not stop the
+    others.
+
+    Examples:
+
+      tanager compare default naive-bayes sklearn.ensemble.RandomForestClassifier --data iris.csv --class species
+
+      tanager compare default --classics --data iris.csv --class species
+    """
+    from tanager.cli.training_data import read_training_data
+    from tanager.evaluate.compare import compare as compare_classifiers
+    from tanager.evaluate.compare import name_classifiers
+    from tanager.evaluate.cross_validate import labelled_rows
+
+    if not (classifiers or classics):
+        raise OptionError("there is nothing to compare.", hint="name classifiers such as tan:fcll, or --classics.")
+    if not data:
+        raise OptionError("Missing option '--data': the table to compare on.")
+    named = name_classifiers(classifiers or (), classics)
+    table, labels = read_training_data(data, class_column, reading)
+    y, rows = labelled_rows(table, labels)
+    with working("Comparing") as update:
+        measured, failures = compare_classifiers(named, table.take(rows), y, folds, seed, update)
+    if not measured:
+        name, words = next(iter(failures.items()))
+        raise DataError(f"nothing could be measured; {name}: {words}")
+    for name, words in failures.items():
+        warnings.warn(f"{name} failed: {words}", DataWarning, stacklevel=2)
+    if as_json:
+        print(json.dumps({"classifiers": {name: _to_json(each) for name, each in measured.items()}}, indent=2))
+        return
+    for key, (heading, factor) in SHOWN.items():
+        print(_fold_table(heading, {name: _columns(each)[key] for name, each in measured.items()}, factor))
+
+
+def _columns(measured: list[FoldMeasures]) -> dict[str, tuple[float, ...]]:
+    """The values of the folds, by measure."""
+    return dict(zip(measured[0]._fields, zip(*measured, strict=True), strict=True))
+
+
+def _to_json(measured: list[FoldMeasures]) -> dict[str, list[float | None]]:
+    from tanager.metrics.quality import finite
+
+    return {key: [finite(value) for value in values] for key, values in _columns(measured).items()}
+
+
+def _fold_table(heading: str, values: dict[str, tuple[float, ...]], factor: float) -> str:
+    """A line per classifier: mean, standard deviation and each fold."""
+    import numpy as np
+
+    from tanager.metrics.quality_text import text_table
+
+    n_folds = len(next(iter(values.values())))
+    rows = []
+    for name, folds in values.items():
+        shown = factor * np.array(folds)
+        figures = [shown.mean(), shown.std(ddof=1), *shown]
+        rows.append([name, *("-" if np.isnan(figure) else f"{figure:.4g}" for figure in figures)])
+    header = [heading, "mean", "std", *(f"fold {k}" for k in range(1, n_folds + 1))]
+    return text_table(header, rows) + "\n"
+
+
+@options.grouped
+def stability(
+    data: options.Data,
+    class_column: options.ClassColumn,
+    kind: options.ModelOptions,
+    reading: options.Reading,
+    draws: Annotated[int, typer.Option(min=2, help="How many fits.")] = 30,
+    as_json: options.AsJson = False,
+) -> None:
+    """Fit a kind of model to rows of random weights again and again: how often each edge is there, how ranks vary.
+
+    Examples:
+
+      tanager stability iris.csv --class species --structure tan
+
+      tanager stability patients.csv --class outcome --draws 100 --json > stability.json
+    """
+    from tanager.cli.training_data import read_training_data
+    from tanager.evaluate.stability import stability as measure_stability
+
+    X, y = read_training_data(data, class_column, reading)
+    with working(f"Fitting {draws} times"):
+        clf = kind.classifier(X.column_names, y)
+        found = measure_stability(clf, X, y, n_draws=draws, random_state=kind.seed)
+    print(json.dumps(found.to_dict(), indent=2) if as_json else found)

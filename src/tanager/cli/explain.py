@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tanager.cli import options
-from tanager.cli.classes import find_class
-from tanager.cli.tables import new_table, print_table
+from tanager.cli.options import find_class
+from tanager.cli.output import new_table, print_table
 from tanager.errors import OptionError
 from tanager.runtime.progress import say, working
 
@@ -31,14 +31,11 @@ MAX_ROWS_PRINTED = 10
 
 def explain(
     model: options.Model,
-    data: Annotated[
-        str | None, typer.Argument(metavar="[DATA]", help="Rows to explain: a table as for predict; - is CSV on stdin.")
-    ] = None,
+    data: options.OptionalData = None,
     against: Annotated[
         str | None,
         typer.Option(metavar="CLASS", help="The class to compare with, in place of the second most probable one."),
     ] = None,
-    reason: Annotated[bool, typer.Option("--reason", hidden=True)] = False,
     sets: Annotated[
         bool,
         typer.Option("--sets", help="Also what each set of up to three attributes adds together (effects and trees)."),
@@ -56,7 +53,7 @@ def explain(
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Attributes or terms to print; the others are one line.")] = 15,
     missing: options.Missing = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every attribute.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Show what each attribute adds to the log odds of each row; without DATA, how strong each attribute is.
 
@@ -80,8 +77,6 @@ def explain(
     from tanager.explain import explain as explain_model
     from tanager.files.model_file import load_model
 
-    if reason:
-        raise OptionError("--reason is gone since version 0.3.", hint="--change shows which cells decide.")
     if lock and not change:
         raise OptionError("--lock says what cannot change, so it goes with --change.")
     clf = load_model(model)
@@ -94,8 +89,7 @@ def explain(
         _show_overall(found, top, as_json)
         return
     rival = None if against is None else find_class("--against", against, clf.classes_.tolist())
-    with working(f"Reading {data}"):
-        X, y = read_rows(data, clf, missing)
+    X, y = read_rows(data, clf, missing)
     with working(f"Explaining {X.num_rows:,} rows"):
         explained = explain_model(clf, X, against=rival)
         shown = _shown_rows(row_numbers, len(explained), as_json)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tanager.cli import options
-from tanager.cli.streams import STREAM, output_file
+from tanager.cli.output import STREAM, output_file
 from tanager.errors import OptionError
 from tanager.runtime.progress import say, working
 
@@ -24,15 +24,11 @@ def export(
             autocompletion=lambda: _languages(),
         ),
     ],
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where the export goes; - is stdout.")
-    ] = STREAM,
+    output: Annotated[str, options.output("Where the export goes; - is stdout.")] = STREAM,
     missing: Annotated[
         str, typer.Option(metavar="as-fitted|refuse", help="What becomes of a row with a missing cell.")
     ] = "as-fitted",
-    no_decision: Annotated[
-        bool, typer.Option("--no-decision", help="The most probable class, whatever the model decides.")
-    ] = False,
+    no_decision: options.NoDecision = False,
     rename: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN=NAME", help="What a column is called there; may be repeated."),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tanager.cli import decision, options
+from tanager.cli.output import STREAM, output_file
 from tanager.cli.report import name_of
-from tanager.cli.streams import STREAM, output_file
 from tanager.errors import DataError, OptionError
 from tanager.runtime.progress import Update, say, working
 
@@ -18,39 +18,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tanager.classifiers.base import TableClassifier
-    from tanager.cli.training_data import NamedLabels, Reading
+    from tanager.cli.training_data import NamedLabels
     from tanager.decide import DecisionQuality
     from tanager.metrics import Quality
 
 
+@options.grouped
 def fit(
     data: options.Data,
     class_column: options.ClassColumn,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes (JSON); - is stdout.")
-    ] = None,
-    structure: options.Structure = None,
-    pairs: options.Pairs = "auto",
-    no_trees: options.NoTrees = False,
-    criterion: options.Criterion = None,
-    parameters: options.Parameters = None,
-    categorical: options.Categorical = None,
-    discretizer: options.Discretizer = None,
-    engine: options.Engine = "auto",
-    device: options.Device = None,
-    class_weight: options.ClassWeight = None,
-    monotone: options.Monotone = None,
-    seed: options.Seed = 0,
-    missing: options.Missing = None,
-    drop: options.Drop = None,
-    recipe: options.RecipeFile = None,
+    kind: options.ModelOptions,
+    reading: options.Reading,
+    wanted: decision.WantedDecision,
+    output: Annotated[str | None, options.output("Where the model goes (JSON); - is stdout.")] = None,
     force: options.Force = False,
     no_validate: Annotated[
         bool, typer.Option("--no-validate", help="Do not cross-validate the model: five fits less.")
     ] = False,
     intervals: Annotated[
         bool,
-        typer.Option("--intervals", help="Also learn how sure the model is, for `tanager predict --interval`."),
+        typer.Option("--intervals", help="Also prepare intervals of probabilities, for `tanager predict --interval`."),
     ] = False,
     page: Annotated[
         str | None,
@@ -60,22 +47,11 @@ def fit(
             help="Also write the page of `tanager report` about the model and DATA: it says how long learning took.",
         ),
     ] = None,
-    stream: Annotated[
-        bool | None,
-        typer.Option(
-            "--stream/--no-stream",
-            help="Read the file, or a folder of Parquet files, batch by batch; by default where memory is short.",
-        ),
-    ] = None,
-    cost: decision.Cost = None,
-    ask: decision.Ask = None,
-    threshold: decision.Threshold = None,
-    sensitivity: decision.Sensitivity = None,
-    specificity: decision.Specificity = None,
+    stream: options.Stream = None,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Say what memory and time the fit will take, and learn nothing.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was learnt, as JSON.")] = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Learn a model from a table, and measure by cross-validation how good it is on rows new to it.
 
@@ -107,54 +83,49 @@ def fit(
 
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
-    from tanager.cli.training_data import Reading, open_training_data, read_training_data, streams
+    from tanager.cli.training_data import open_training_data, read_training_data, streams
     from tanager.files.model_file import MODEL, save_model
     from tanager.files.paths import check_output
     from tanager.metrics.quality_text import headline
     from tanager.report.model_card import About
     from tanager.report.write_page import PAGE, write_page
 
-    chosen = options.ModelOptions(
-        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
-    ).additive(monotone, pairs, no_trees)
-    reading = Reading(missing or (), drop or (), recipe)
     if estimate:
-        _print_estimate(data, class_column, reading, chosen, as_json)
+        _print_estimate(data, class_column, reading, kind, as_json)
         return
     if output is None:
         raise OptionError("Missing option '--output': where the model goes.", hint="or --estimate what it will take.")
-    _check_streams(output, as_json)
-    wanted = decision.WantedDecision(cost, ask, threshold, sensitivity, specificity)
+    if as_json and output == STREAM:
+        raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
     if page is not None:
-        check_output(page, PAGE, reads=[data, recipe, output], force=force)
-    with output_file(output, ".json", MODEL, [data, recipe], force) as path:
+        check_output(page, PAGE, reads=[data, reading.recipe, output], force=force)
+    with output_file(output, ".json", MODEL, [data, reading.recipe], force) as path:
         in_batches = streams(data, stream)
         _check_held_out(wanted, intervals, in_batches, no_validate)
         if in_batches:
             names, source, count_rows = open_training_data(data, class_column, reading)
             with working(f"Reading and fitting {data} batch by batch"):
-                clf = chosen.classifier(names).fit(source, class_column)
+                clf = kind.classifier(names).fit(source, class_column)
             X, y, n_rows, quality = None, None, count_rows(), None
         else:
-            with working(f"Reading {data}"):
-                X, y = read_training_data(data, class_column, reading)
+            X, y = read_training_data(data, class_column, reading)
             wanted.check(y)
             n_rows, names = X.num_rows, X.column_names
             with working(f"Fitting {n_rows:,} rows x {len(names):,} attributes") as update:
-                clf = chosen.classifier(names, y).fit(X, y)
-                quality = None if no_validate else _validate(clf, X, y, seed, update)
+                clf = kind.classifier(names, y).fit(X, y)
+                quality = None if no_validate else _validate(clf, X, y, kind.seed, update)
                 if intervals:
-                    update("Learning how sure the model is")
+                    update("Preparing intervals")
                     clf.prepare_intervals(X, y)
         decided = wanted.decide(clf, quality)
-        save_model(clf, path, quality=quality, recipe=reading.recipe(class_column))
+        save_model(clf, path, quality=quality, recipe=reading.preprocessing(class_column))
         if page is not None:
             with working("Writing the page"):
                 write_page(clf, X, y, page, about=About(name_of(data)), quality=quality)
     if as_json:
         print(json.dumps({"model": output, "rows": n_rows, **_summary(clf, quality, decided)}, indent=2))
     elif output != STREAM:
-        say(_first_line(clf, structure))
+        say(_first_line(clf, kind.structure))
         say(f"{output}: {n_rows:,} rows, {len(names):,} attributes, {len(clf.classes_):,} classes")
         if quality is not None:
             say(headline(quality))
@@ -166,11 +137,6 @@ def fit(
             say(f"{page}: open it in a browser")
         elif data != STREAM:
             say(f"Look at it: {shlex.join(['tanager', 'report', output, data])}")
-
-
-def _check_streams(output: str, as_json: bool) -> None:
-    if as_json and output == STREAM:
-        raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
 
 
 def _first_line(clf: TableClassifier, structure: str | None) -> str:
@@ -212,16 +178,15 @@ def _validate(clf: TableClassifier, X: pa.Table, y: NamedLabels, seed: int, upda
 
 
 def _print_estimate(
-    data: str, class_column: str, reading: Reading, chosen: options.ModelOptions, as_json: bool
+    data: str, class_column: str, reading: options.Reading, kind: options.ModelOptions, as_json: bool
 ) -> None:
     from tanager.classifiers.estimate import estimate_fit
     from tanager.cli.training_data import read_training_data
     from tanager.runtime.resources import available_memory
 
-    with working(f"Reading {data}"):
-        X, y = read_training_data(data, class_column, reading)
+    X, y = read_training_data(data, class_column, reading)
     with working("Fitting parts of the rows"):
-        found = estimate_fit(chosen.classifier(X.column_names, y), X, y)
+        found = estimate_fit(kind.classifier(X.column_names, y), X, y)
     if as_json:
         print(json.dumps({"bytes": found.bytes, "available": available_memory(), "seconds": found.seconds}, indent=2))
         return

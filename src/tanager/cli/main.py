@@ -15,20 +15,16 @@ import typer
 
 from tanager import __version__
 from tanager.cli.check import check
-from tanager.cli.compare import compare
-from tanager.cli.completion import completion
-from tanager.cli.convert import convert
-from tanager.cli.demo import demo
+from tanager.cli.demo import completion, demo
 from tanager.cli.edit import edit
-from tanager.cli.evaluate import evaluate
+from tanager.cli.evaluate import compare, evaluate, stability
 from tanager.cli.explain import explain
 from tanager.cli.export import export
 from tanager.cli.fit import fit
-from tanager.cli.options import ModelCommand
+from tanager.cli.networks import convert, tune
+from tanager.cli.options import Command
 from tanager.cli.predict import predict
 from tanager.cli.report import report
-from tanager.cli.stability import stability
-from tanager.cli.tune import tune
 from tanager.errors import DataWarning, TanagerError
 
 SIGNALLED = 128
@@ -46,6 +42,7 @@ REPLACED_OPTIONS = {
         ("compare", f"--{name}"): "`python -m experiments.compare` in the repository compares over folders of tables."
         for name in ("field", "quick", "slow", "sets", "group", "given-split", "output", "page", "jobs")
     },
+    ("explain", "--reason"): "--change shows which cells decide.",
     ("report", "--curve"): "sklearn.model_selection.learning_curve takes Tanager's classifiers.",
 }
 """Options of earlier versions, and what to use instead."""
@@ -60,19 +57,8 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.command()(check)
-app.command(cls=ModelCommand)(fit)
-app.command()(predict)
-app.command(cls=ModelCommand)(evaluate)
-app.command()(compare)
-app.command()(explain)
-app.command()(convert)
-app.command()(export)
-app.command(cls=ModelCommand)(stability)
-app.command()(tune)
-app.command()(edit)
-app.command()(report)
-app.command()(demo)
+for command in (check, fit, predict, evaluate, compare, explain, convert, export, stability, tune, edit, report, demo):
+    app.command(cls=Command)(command)
 app.command()(completion)
 
 

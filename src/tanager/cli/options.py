@@ -1,23 +1,45 @@
-"""Options that several commands share, and the classifier they ask for."""
+"""The options that several commands share, each stated once, and the classifier they ask for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from tanager.errors import OptionError
+from tanager.registry import check_option
 
+if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tanager.check.preprocessing import Recipe
     from tanager.classifiers.base import TableClassifier
+    from tanager.table.schema import Category
 
 MODEL = "Model"
 WITH_OPTIONS = {"structure": "'kdb(k=3)'", "criterion": "'bdeu(ess=5)'", "parameters": "'frequency(alpha=2)'"}
+
+
+def output(help: str) -> Any:
+    """The option that names the file to write."""
+    return typer.Option("--output", "-o", metavar="FILE", help=help)
+
+
+def _option(metavar: str | None, help: str, *names: str) -> Any:
+    """An option of the model."""
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=MODEL)
+
+
+def _named(kind: str, **options: Any) -> Any:
+    """An option of the model that takes a registered name; the help lists the names."""
+    return typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()[kind], **options)
+
 
 Data = Annotated[
     str,
@@ -26,8 +48,12 @@ Data = Annotated[
         help="Table: .csv, .tsv, .txt, .parquet, .arff or .xlsx, also .csv.gz and .zip; - is CSV on stdin.",
     ),
 ]
+OptionalData = Annotated[
+    str | None, typer.Argument(metavar="[DATA]", help="Rows: a table as for predict; - is CSV on stdin.")
+]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `tanager fit` wrote.")]
 ClassColumn = Annotated[str, typer.Option("--class", "-c", metavar="COLUMN", help="The column to predict.")]
+OptionalClass = Annotated[str | None, typer.Option("--class", "-c", metavar="COLUMN", help="The column to predict.")]
 Missing = Annotated[
     list[str] | None,
     typer.Option(
@@ -41,143 +67,107 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="COLUMN", help="A column to leave out, such as a customer number; may be repeated."),
 ]
-RecipeFile = Annotated[
-    str | None,
-    typer.Option("--recipe", metavar="FILE", help="What to do to the table first: a file of `tanager check --fix`."),
-]
-Structure = Annotated[
-    str | None,
+NoDecision = Annotated[bool, typer.Option("--no-decision", help="The most probable class, whatever the model decides.")]
+Stream = Annotated[
+    bool | None,
     typer.Option(
-        show_default="no network: the additive model",
-        rich_help_panel=MODEL,
-        autocompletion=lambda: registered_names()["structure"],
-    ),
-]
-Pairs = Annotated[
-    str,
-    typer.Option(
-        metavar="N|auto",
-        help="Pairs of attributes in the additive model: so many, or as many as cross-validation takes.",
-        rich_help_panel=MODEL,
-    ),
-]
-NoTrees = Annotated[
-    bool,
-    typer.Option(
-        "--no-trees", help="No boosted trees in the additive model: every term can be read.", rich_help_panel=MODEL
-    ),
-]
-Criterion = Annotated[
-    str | None,
-    typer.Option(
-        show_default="fcll, if the structure asks for one",
-        rich_help_panel=MODEL,
-        autocompletion=lambda: registered_names()["criterion"],
-    ),
-]
-Parameters = Annotated[
-    str | None,
-    typer.Option(
-        show_default="conditional, for a network",
-        rich_help_panel=MODEL,
-        autocompletion=lambda: registered_names()["parameters"],
-    ),
-]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN,COLUMN|all",
-        help="Numeric columns whose numbers are categories; may be repeated.",
-        rich_help_panel=MODEL,
-    ),
-]
-Discretizer = Annotated[
-    str | None,
-    typer.Option(
-        help="How numeric columns are cut; by default mdlp for networks, at quantiles for the additive model.",
-        rich_help_panel=MODEL,
-        autocompletion=lambda: registered_names()["discretizer"],
-    ),
-]
-Engine = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["engine"])]
-Device = Annotated[
-    str | None,
-    typer.Option(
-        metavar="cpu|cuda|cuda:1",
-        help="Where --engine torch works, for networks; by default on a GPU if there is one.",
-        rich_help_panel=MODEL,
-    ),
-]
-ClassWeight = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="CLASS=WEIGHT|balanced",
-        help="Rows of the class count as so many; may be repeated. --cost of fit leaves probabilities as they are.",
-        rich_help_panel=MODEL,
-    ),
-]
-Monotone = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="COLUMN=+1|-1",
-        help="The probability of the second of two classes (in the order of their names) never falls, or never rises, "
-        "along this column, whatever the others hold; may be repeated. For the additive model, then without trees.",
-        rich_help_panel=MODEL,
+        "--stream/--no-stream",
+        help="Read the file, or a folder of Parquet files, batch by batch; by default where memory is short.",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file of another kind; never one that is read.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="For everything drawn at random.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with every detail.")]
 
 
-class ModelCommand(TyperCommand):
-    """A command with model options. Its help lists the registered names, and imports what they name only then."""
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take dataclasses of options: the command line has their fields in place of each of them."""
+    hints = get_type_hints(command, include_extras=True)
+    groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        options = {name: (hints[name], parameter.default)}
+        if name in groups:
+            kinds = get_type_hints(groups[name], include_extras=True)
+            options = {field.name: (kinds[field.name], field.default) for field in fields(groups[name])}
+        parameters += [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for name, (kind, default) in options.items()
+        ]
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        names = registered_names()
-        for option in self.params:
-            if option.name in names:
-                example = f" (options: {WITH_OPTIONS[option.name]})" if option.name in WITH_OPTIONS else ""
-                option.help = ", ".join(names[option.name]) + example  # type: ignore[attr-defined]
-        super().format_help(ctx, formatter)
+    @functools.wraps(command)
+    def run(**values: object) -> None:
+        for name, group in groups.items():
+            values[name] = cast(type, group)(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
 
 
-def registered_names() -> dict[str, list[str]]:
-    """The names each option takes."""
-    from tanager.counts.engine import ENGINES
-    from tanager.parameters import PARAMETERS
-    from tanager.scores import SCORES
-    from tanager.structure import STRUCTURES
-    from tanager.table.discretizer import DISCRETIZERS
+@dataclass(frozen=True)
+class Reading:
+    """How a table to learn from is read: texts that mean missing, columns to leave out, and a preprocessing file."""
 
-    return {
-        "structure": list(STRUCTURES),
-        "criterion": list(SCORES),
-        "parameters": list(PARAMETERS),
-        "discretizer": list(DISCRETIZERS),
-        "engine": list(ENGINES),
-    }
+    missing: Missing = None
+    drop: Drop = None
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            "--recipe", metavar="FILE", help="What to do to the table first: a file of `tanager check --fix`."
+        ),
+    ] = None
+
+    def preprocessing(self, class_column: str | None) -> Recipe:
+        """All that is done to the table before a model sees it; a model remembers it."""
+        from tanager.check.preprocessing import NOTHING_TO_DO
+        from tanager.files.json_file import load_recipe
+
+        found = NOTHING_TO_DO if self.recipe is None else load_recipe(self.recipe)
+        return found.with_options(self.missing or (), self.drop or (), class_column)
 
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """What kind of model the user asked for: a network where `structure` names one, else the additive model."""
+    """The kind of model: a network where `structure` names one, else the additive model."""
 
-    structure: str | None
-    criterion: str | None
-    parameters: str | None
-    categorical: list[str] | None
-    discretizer: str | None
-    engine: str
-    device: str | None
-    seed: int
-    class_weight: list[str] | None = None
-    monotone: list[str] | None = None
-    pairs: str = "auto"
-    no_trees: bool = False
-
-    def additive(self, monotone: list[str] | None, pairs: str, no_trees: bool) -> ModelOptions:
-        """With the options that only the additive model has."""
-        return replace(self, monotone=monotone, pairs=pairs, no_trees=no_trees)
+    structure: Annotated[str | None, _named("structure", show_default="no network: the additive model")] = None
+    pairs: Annotated[
+        str,
+        _option("N|auto", "Pairs of attributes in the additive model: so many, or as many as cross-validation takes."),
+    ] = "auto"
+    no_trees: Annotated[
+        bool, _option(None, "No boosted trees in the additive model: every term can be read.", "--no-trees")
+    ] = False
+    criterion: Annotated[str | None, _named("criterion", show_default="fcll, if the structure asks for one")] = None
+    parameters: Annotated[str | None, _named("parameters", show_default="conditional, for a network")] = None
+    categorical: Annotated[
+        list[str] | None,
+        _option("COLUMN,COLUMN|all", "Numeric columns whose numbers are categories; may be repeated."),
+    ] = None
+    discretizer: Annotated[str | None, _named("discretizer", show_default="mdlp for networks, else quantiles")] = None
+    engine: Annotated[str, _named("engine")] = "auto"
+    device: Annotated[
+        str | None,
+        _option("cpu|cuda|cuda:1", "Where --engine torch works, for networks; by default on a GPU if there is one."),
+    ] = None
+    class_weight: Annotated[
+        list[str] | None,
+        _option(
+            "CLASS=WEIGHT|balanced",
+            "Rows of the class count as so many; may be repeated. --cost of fit leaves probabilities as they are.",
+        ),
+    ] = None
+    monotone: Annotated[
+        list[str] | None,
+        _option(
+            "COLUMN=+1|-1",
+            "The probability of the second of two classes (in the order of their names) never falls, or never rises, "
+            "along this column, whatever the others hold; may be repeated. For the additive model, then without trees.",
+        ),
+    ] = None
+    seed: Seed = 0
 
     def classifier(self, columns: Sequence[str], labels: NDArray[np.generic] | None = None) -> TableClassifier:
         """An unfitted classifier for a table with these columns, and with these classes if they are known."""
@@ -189,53 +179,34 @@ class ModelOptions:
             "class_weight": self._class_weight(labels),
             "random_state": self.seed,
         }
+        self._refuse_options_of_the_other()
         if self.structure is None:
-            self._refuse_network_options()
             return AdditiveClassifier(
                 pairs=self._pairs(), trees=not self.no_trees, monotonic_cst=self._monotone(), **shared
             )
-        self._refuse_additive_options()
         return BayesianNetworkClassifier(**self._parts(), engine=self.engine, device=self.device, **shared)
 
-    def _refuse_network_options(self) -> None:
-        from tanager.errors import OptionError
-
-        given = {
-            "--criterion": self.criterion is not None,
-            "--parameters": self.parameters is not None,
-            "--engine": self.engine != "auto",
-            "--device": self.device is not None,
-        }
-        for option in (option for option, is_given in given.items() if is_given):
-            raise OptionError(
-                f"{option} is for a network, and without --structure the additive model is fitted.",
-                hint="name a network, such as --structure tan, or leave the option out.",
-            )
-
-    def _refuse_additive_options(self) -> None:
-        from tanager.errors import OptionError
-
-        given = {
-            "--monotone": self.monotone is not None,
-            "--pairs": self.pairs != "auto",
-            "--no-trees": self.no_trees,
-        }
-        for option in (option for option, is_given in given.items() if is_given):
-            raise OptionError(
-                f"{option} is for the additive model, and --structure {self.structure} is a network.",
-                hint="leave --structure out, or the option.",
-            )
+    def _refuse_options_of_the_other(self) -> None:
+        """Options of a network go with --structure, those of the additive model without."""
+        refused: tuple[str, ...]
+        if self.structure is None:
+            refused = ("criterion", "parameters", "engine", "device")
+            words = "is for a network, and without --structure the additive model is fitted."
+            hint = "name a network, such as --structure tan, or leave the option out."
+        else:
+            refused = ("monotone", "pairs", "no_trees")
+            words = f"is for the additive model, and --structure {self.structure} is a network."
+            hint = "leave --structure out, or the option."
+        for field in fields(self):
+            if field.name in refused and getattr(self, field.name) != field.default:
+                raise OptionError(f"--{field.name.replace('_', '-')} {words}", hint=hint)
 
     def _pairs(self) -> str | int:
-        from tanager.errors import OptionError
-
         if self.pairs != "auto" and not self.pairs.isdecimal():
             raise OptionError(f"--pairs {self.pairs!r} is not valid; expected auto or a number from 0.")
         return self.pairs if self.pairs == "auto" else int(self.pairs)
 
     def _monotone(self) -> dict[str, int] | None:
-        from tanager.errors import OptionError
-
         if self.monotone is None:
             return None
         directions = {}
@@ -257,12 +228,18 @@ class ModelOptions:
         return {kind: parse_part(kind, text) if text and "(" in text else text for kind, text in named.items()}
 
     def _class_weight(self, labels: NDArray[np.generic] | None) -> dict[Any, float] | str | None:
-        if self.class_weight is None:
-            return None
-        from tanager.cli.classes import read_class_weights
-
-        known = None if labels is None else {label for label in labels.tolist() if label is not None}
-        return read_class_weights(self.class_weight, None if known is None else sorted(known, key=str))
+        """Where the classes are not known yet, whole numbers are taken for classes that are numbers."""
+        if self.class_weight is None or self.class_weight == ["balanced"]:
+            return None if self.class_weight is None else "balanced"
+        classes = None
+        if labels is not None:
+            classes = sorted({label for label in labels.tolist() if label is not None}, key=str)
+        weights: dict[Any, float] = {}
+        for text in self.class_weight:
+            name, weight = read_class_number("--class-weight", text)
+            number = int(name) if name.lstrip("-").isdigit() else name
+            weights[number if classes is None else find_class("--class-weight", name, classes)] = weight
+        return weights
 
     def _categorical_features(self, columns: Sequence[str]) -> str | list[str]:
         """Names separated by commas, unless the whole is a column's name."""
@@ -272,3 +249,49 @@ class ModelOptions:
             return "all"
         parts = [[entry] if entry in columns else entry.split(",") for entry in self.categorical]
         return [name.strip() if name not in columns else name for entry in parts for name in entry]
+
+
+def find_class(option: str, text: str, classes: Sequence[Category]) -> Category:
+    """The class that is written so."""
+    written: dict[str, Category] = {str(label): label for label in classes}
+    return written[check_option(option, text, written)]
+
+
+def read_class_number(option: str, text: str) -> tuple[str, float]:
+    """A class, as it is written, and its number: ill=10."""
+    name, equals, number = text.rpartition("=")
+    try:
+        if not equals:
+            raise ValueError
+        return name, float(number)
+    except ValueError:
+        raise OptionError(f"{option} {text!r} is not valid; expected CLASS=NUMBER, such as ill=10.") from None
+
+
+class Command(TyperCommand):
+    """A command whose help lists the registered names of model options, and imports what they name only then."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        names = registered_names()
+        for option in self.params:
+            if option.name in names and getattr(option, "rich_help_panel", None) == MODEL:
+                example = f" (options: {WITH_OPTIONS[option.name]})" if option.name in WITH_OPTIONS else ""
+                option.help = ", ".join(names[option.name]) + example  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+
+
+def registered_names() -> dict[str, list[str]]:
+    """The names each option takes."""
+    from tanager.counts.engine import ENGINES
+    from tanager.parameters import PARAMETERS
+    from tanager.scores import SCORES
+    from tanager.structure import STRUCTURES
+    from tanager.table.discretizer import DISCRETIZERS
+
+    return {
+        "structure": list(STRUCTURES),
+        "criterion": list(SCORES),
+        "parameters": list(PARAMETERS),
+        "discretizer": list(DISCRETIZERS),
+        "engine": list(ENGINES),
+    }

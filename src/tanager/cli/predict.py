@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tanager.cli import options
-from tanager.cli.streams import STREAM
+from tanager.cli.output import STREAM
 from tanager.errors import OptionError
 from tanager.runtime.progress import working
 
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 def predict(
     model: options.Model,
     data: options.Data,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help=".csv, .tsv or .parquet; - is CSV on stdout.")
-    ] = STREAM,
+    output: Annotated[str, options.output(".csv, .tsv or .parquet; - is CSV on stdout.")] = STREAM,
     proba: Annotated[
         bool, typer.Option("--proba", help="Also the probability of every class, beside the class.")
     ] = False,
@@ -42,16 +40,11 @@ def predict(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="A column to keep, such as a customer number; may be repeated."),
     ] = None,
-    no_decision: Annotated[
-        bool, typer.Option("--no-decision", help="The most probable class, whatever the model decides.")
-    ] = False,
+    no_decision: options.NoDecision = False,
     missing: options.Missing = None,
     force: options.Force = False,
-    stream: Annotated[
-        bool | None,
-        typer.Option("--stream/--no-stream", help="Read and write batch by batch; by default where memory is short."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object for every row.")] = False,
+    stream: options.Stream = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Predict the class of every row of a table.
 
@@ -102,8 +95,7 @@ def predict(
                 found = columns.predict(rows)
                 write(escape_formulas(found) if is_text else found)
         return
-    with working(f"Reading {data}"):
-        X, _ = read_rows(data, clf, missing, kept)
+    X, _ = read_rows(data, clf, missing, kept)
     with working(f"Predicting {X.num_rows:,} rows"):
         result = columns.predict(X)
     if as_json:

@@ -8,21 +8,14 @@ from typing import Annotated
 import typer
 
 from tanager.cli import options
-from tanager.cli.streams import STREAM, output_file
+from tanager.cli.output import STREAM, output_file
 from tanager.runtime.progress import say, working
 
 
 def report(
     model: options.Model,
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[DATA]", help="Rows to judge the model by, best not those it was learnt from; - is CSV on stdin."
-        ),
-    ] = None,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes; - is stdout.")
-    ] = "report.html",
+    data: options.OptionalData = None,
+    output: Annotated[str, options.output("Where the page goes; - is stdout.")] = "report.html",
     title: Annotated[
         str | None,
         typer.Option(metavar="TEXT", show_default="the name of DATA, or of MODEL", help="The title of the page."),
@@ -56,8 +49,7 @@ def report(
 
       head -100 test.csv | tanager report iris.json - -o - > iris.html
     """
-    from tanager.cli.training_data import read_rows
-    from tanager.evaluate.cross_validate import labelled_rows
+    from tanager.cli.training_data import read_labelled_rows
     from tanager.files.model_file import load_model
     from tanager.files.paths import check_output
     from tanager.report.model_card import About
@@ -70,11 +62,7 @@ def report(
         clf = load_model(model)
         X, y = None, None
         if data is not None:
-            with working(f"Reading {data}"):
-                X, y = read_rows(data, clf, missing)
-            if y is not None:
-                y, labelled = labelled_rows(X, y, clf.classes_)
-                X = X.take(labelled)
+            X, y = read_labelled_rows(data, clf, missing)
         with working("Writing the page"):
             about = About(name_of(data or model) if title is None else title, purpose, author)
             write_page(clf, X, y, path, about=about, card=card)

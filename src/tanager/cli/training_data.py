@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -15,21 +14,27 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tanager.check import check
-from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
+from tanager.check.checkup import Checkup
+from tanager.check.examine import examine
+from tanager.check.preprocessing import Recipe
 from tanager.classifiers.base import TableClassifier
-from tanager.cli.streams import STREAM
+from tanager.cli.options import Reading
+from tanager.cli.output import STREAM
 from tanager.errors import DataError, DataWarning, OptionError
-from tanager.files.json_file import load_recipe
+from tanager.evaluate.cross_validate import labelled_rows
 from tanager.files.read_csv import CellRules
 from tanager.files.read_table import WHOLE, bytes_in_memory, open_batches, read_table, table_format
 from tanager.registry import list_names, nearest_first
+from tanager.runtime.progress import working
 from tanager.runtime.resources import available_memory
+from tanager.table.read_columns import read_columns
 from tanager.table.stream.source import open_stream
 
 MAX_FINDINGS = 4
-"""Lines that the table doctor may say before a fit."""
+"""Issues that are named before a fit."""
 MAX_ROWS_CHECKED = 65_536
-"""Rows of a stream that the table doctor looks at."""
+"""Rows of a stream that are checked."""
+LEADING_ZERO = r"^0[0-9]"
 NUMBER = r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*$"
 
 
@@ -39,27 +44,14 @@ class NamedLabels(np.ndarray):
     name: str
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How to read a file with the class column: texts that mean missing, columns to leave out, and a recipe's file."""
-
-    missing: Sequence[str] = ()
-    drop: Sequence[str] = ()
-    recipe_file: str | None = None
-
-    def recipe(self, class_column: str | None) -> Recipe:
-        """All that is done to the table before a model sees it; a model remembers it."""
-        recipe = NOTHING_TO_DO if self.recipe_file is None else load_recipe(self.recipe_file)
-        return recipe.with_options(self.missing, self.drop, class_column)
-
-
 def read_training_data(path: str, class_column: str, reading: Reading) -> tuple[pa.Table, NamedLabels]:
-    """The attributes and the class column of a file; what is worst about them is said."""
-    recipe = reading.recipe(class_column)
-    table = read_table(path, CellRules.given(recipe.missing, recipe.texts))
-    check_training_columns(table.column_names, class_column, recipe, reading.drop)
-    attributes, labels = _split(recipe.apply(table), class_column)
-    warn_findings(attributes, labels)
+    """The attributes and the class column of a file; a warning names the worst issues found in them."""
+    with working(f"Reading {path}"):
+        recipe = reading.preprocessing(class_column)
+        table = read_table(path, CellRules.given(recipe.missing, recipe.texts))
+        check_training_columns(table.column_names, class_column, recipe, reading.drop or ())
+        attributes, labels = _split(recipe.apply(table), class_column)
+        warn_findings(attributes, labels)
     return attributes, labels
 
 
@@ -101,7 +93,7 @@ def check_column(name: str, names: Sequence[str], purpose: str) -> str:
 
 
 def warn_findings(attributes: pa.Table, labels: NamedLabels) -> None:
-    """Say the worst that the table doctor finds, in a few lines."""
+    """Warn of the worst issues of a table, in a few lines."""
     checkup = check(attributes, labels)
     if checkup.columns[-1].n_distinct < 2:
         return  # whoever learns from it says so
@@ -111,6 +103,41 @@ def warn_findings(attributes: pa.Table, labels: NamedLabels) -> None:
     if len(worst) > MAX_FINDINGS:
         words = f"{len(worst) - MAX_FINDINGS} more such findings. Hint: tanager check shows them."
         warnings.warn(words, DataWarning, stacklevel=2)
+
+
+def check_file(
+    path: str, class_column: str | None, missing: Sequence[str], drop: Sequence[str]
+) -> tuple[Checkup, Recipe]:
+    """The checkup of the table in a file, and the preprocessing that fixes it, the options included."""
+    asked = Reading(list(missing), list(drop)).preprocessing(class_column)
+    table = read_table(path, CellRules.given(missing))
+    for name in (*asked.dropped, *([] if class_column is None else [class_column])):
+        check_column(name, table.column_names, "to drop" if name in asked.dropped else "to predict")
+    if class_column in asked.dropped:
+        raise OptionError(f"--drop leaves out {class_column!r}, which is the class.")
+    zeros = _leading_zeros(path, table, missing)
+    table = asked.apply(table)
+    y = None
+    if class_column is not None:
+        y = table.column(class_column)
+        table = table.drop_columns([class_column])
+    checkup = examine(read_columns(table), y, zeros, class_column)
+    found = checkup.recipe.with_options(missing, (), class_column)
+    return checkup, Recipe((*asked.steps, *found.steps), found.missing, class_column)
+
+
+def _leading_zeros(path: str, table: pa.Table, missing: Sequence[str]) -> list[str]:
+    """The columns of whole numbers of which some begin with a zero in the file; a number forgets that."""
+    whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
+    if not whole or path == STREAM:
+        return []
+    as_written = read_table(path, CellRules.given(missing, whole))
+    return [
+        name
+        for name in whole
+        if pa.types.is_string(as_written.column(name).type)
+        and pc.any(pc.match_substring_regex(as_written.column(name), LEADING_ZERO)).as_py()
+    ]
 
 
 class CountedBatches:
@@ -132,11 +159,11 @@ class CountedBatches:
 def open_training_data(path: str, class_column: str, reading: Reading) -> tuple[list[str], object, Callable[[], int]]:
     """The attributes' names, the table as `fit` takes it batch by batch, and how many rows were read.
 
-    What is worst about the first rows is said: the doctor would need another pass to see all.
+    A warning names the worst issues of the first rows: to check all would take another pass.
     """
-    recipe = reading.recipe(class_column)
+    recipe = reading.preprocessing(class_column)
     names, source = open_batches(path, CellRules.given(recipe.missing, recipe.texts))
-    attributes = check_training_columns(names, class_column, recipe, reading.drop)
+    attributes = check_training_columns(names, class_column, recipe, reading.drop or ())
     if isinstance(source, Iterator):
         first = next(source, None)
         if first is not None:
@@ -155,7 +182,7 @@ def open_training_data(path: str, class_column: str, reading: Reading) -> tuple[
 
 
 def _first_rows(batches: Iterator[pa.Table]) -> pa.Table:
-    """As many as the table doctor looks at."""
+    """As many as are checked."""
     held: list[pa.Table] = []
     for batch in batches:
         held.append(batch)
@@ -185,13 +212,25 @@ def read_rows(
     The recipe that the model remembers is applied, with the texts in `missing` too. After these come the columns to
     keep, as they are, and as text where the model does not need them.
     """
-    recipe = _recipe(clf, missing or ())
-    table = read_table(path, _cells(clf, recipe, keep))
-    needed, kept = _check_columns(table.column_names, clf, keep)
-    target = clf.encoder_.schema.target.name
-    rows = recipe.apply(table.select([*needed, *([target] if target in table.column_names else [])]))
-    classes = np.array(rows.column(target).to_pylist()) if target in rows.column_names else None
-    return _with_columns(_check_numbers(rows.select(needed), clf), table.select(kept)), classes
+    with working(f"Reading {path}"):
+        recipe = _recipe(clf, missing or ())
+        table = read_table(path, _cells(clf, recipe, keep))
+        needed, kept = _check_columns(table.column_names, clf, keep)
+        target = clf.encoder_.schema.target.name
+        rows = recipe.apply(table.select([*needed, *([target] if target in table.column_names else [])]))
+        classes = np.array(rows.column(target).to_pylist()) if target in rows.column_names else None
+        return _with_columns(_check_numbers(rows.select(needed), clf), table.select(kept)), classes
+
+
+def read_labelled_rows(
+    path: str, clf: TableClassifier, missing: Sequence[str] | None
+) -> tuple[pa.Table, NDArray[np.generic] | None]:
+    """As `read_rows`; where the file has the class column, only the rows that have a class."""
+    X, y = read_rows(path, clf, missing)
+    if y is None:
+        return X, None
+    y, labelled = labelled_rows(X, y, clf.classes_)
+    return X.take(labelled), y
 
 
 def read_row_batches(

@@ -1,10 +1,10 @@
-"""Files that may be standard input or output: `-` in place of a path."""
+"""What a command writes: files that may be standard input or output (`-`), and tables for people."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from tanager.errors import FileError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from tanager.files.paths import OutputKind
 
 STREAM = "-"
@@ -46,3 +48,26 @@ def output_file(path: str, suffix: str, kind: OutputKind, reads: Iterable[str | 
         yield str(file)
         sys.stdout.buffer.write(file.read_bytes())
         sys.stdout.buffer.flush()
+
+
+def new_table(words: Sequence[str], figures: Sequence[str]) -> Table:
+    """A table with columns of words, which are folded where they are long, then columns of figures."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(header_style="cyan")
+    for heading in words:
+        table.add_column(escape(heading), overflow="fold")
+    for heading in figures:
+        table.add_column(escape(heading), justify="right")
+    return table
+
+
+def print_table(title: str, table: Table) -> None:
+    """The title on a line of its own: as part of the table it would be broken to the table's width."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    console.print(Text(title, style="bold"))
+    console.print(table)
