@@ -171,7 +171,7 @@ def test_check_looks_at_the_table_as_the_options_leave_it(dirty, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["check", "dirty.csv", "-c", "outcom"], "no column 'outcom' to predict; its columns, nearest first, are 'outcome'"),
+        (["check", "dirty.csv", "-c", "outcom"], "no column 'outcom' to predict; its columns, nearest first"),
         (["check", "dirty.csv", "--drop", "x"], "no column 'x'"),
         (["check", "dirty.csv", "-c", "id", "--drop", "id"], "which is the class"),
         (["check", "dirty.csv", "--fix", "dirty.csv"], "which this command reads"),

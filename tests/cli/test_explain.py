@@ -16,7 +16,7 @@ from tanager import explain, load_model
 from tanager.cli.main import run
 from tanager.files.read_table import read_table
 from tanager.files.write_table import write_table
-from tanager.metrics.quality_text import headline
+from tanager.metrics.quality import headline
 
 IRIS = load_iris()
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]

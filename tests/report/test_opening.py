@@ -23,7 +23,7 @@ from tanager import (
 from tanager.classifiers.base import encode_table
 from tanager.errors import DataWarning
 from tanager.metrics import Predictions, Quality
-from tanager.metrics.quality_text import measure_rows
+from tanager.metrics.quality import measure_rows
 from tanager.report import quality_section
 from tanager.report.collect import collect
 from tanager.report.data_section import cramers_v

@@ -12,7 +12,7 @@ from sklearn.metrics import confusion_matrix
 
 from report.models import mixed_table
 from tanager import AdditiveClassifier, cross_validate_model, report
-from tanager.metrics.quality_text import measure_rows
+from tanager.metrics.quality import measure_rows
 from tanager.report.collect import collect
 
 SET_THRESHOLD = (

@@ -55,7 +55,7 @@ def demo(
     from tanager.files.model_file import MODEL, save_model
     from tanager.files.paths import check_output, make_folder
     from tanager.files.write_table import table_kind, write_table
-    from tanager.metrics.quality_text import calibration_line
+    from tanager.metrics.quality import calibration_line
     from tanager.report.model_card import About
     from tanager.report.write_page import PAGE, write_page
 
@@ -124,7 +124,7 @@ def _breast_cancer() -> tuple[pa.Table, NamedLabels]:
 def _print_comparison(measured: dict[str, Quality], title: str) -> None:
     """The base rate, then a line for each model."""
     from tanager.metrics import Measures
-    from tanager.metrics.quality_text import NAMES, show
+    from tanager.metrics.quality import NAMES, show
 
     table = new_table(["model"], [NAMES[name] for name in Measures._fields])
     base = next(iter(measured.values())).base

@@ -227,7 +227,7 @@ def _fold_table(heading: str, values: dict[str, tuple[float, ...]], factor: floa
     """A line per classifier: mean, standard deviation and each fold."""
     import numpy as np
 
-    from tanager.metrics.quality_text import text_table
+    from tanager.metrics.quality import text_table
 
     n_folds = len(next(iter(values.values())))
     rows = []

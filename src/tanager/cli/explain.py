@@ -133,7 +133,7 @@ def _quality_of(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic] | None
 
 
 def _print_headline(quality: Quality | None, as_json: bool) -> None:
-    from tanager.metrics.quality_text import headline
+    from tanager.metrics.quality import headline
 
     if quality is not None and not as_json:
         print(f"{headline(quality)}\n")

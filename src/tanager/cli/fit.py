@@ -86,7 +86,7 @@ def fit(
     from tanager.cli.training_data import open_training_data, read_training_data, streams
     from tanager.files.model_file import MODEL, save_model
     from tanager.files.paths import check_output
-    from tanager.metrics.quality_text import headline
+    from tanager.metrics.quality import headline
     from tanager.report.model_card import About
     from tanager.report.write_page import PAGE, write_page
 

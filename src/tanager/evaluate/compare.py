@@ -90,5 +90,5 @@ def _measure(clf: Any, X: pa.Table, y: Labels, train: RowNumbers, test: RowNumbe
     fold = judge_fold(clf, X, y, train, test, classes)
     if fold.answer is not None:
         return FoldMeasures(float(np.mean(fold.answer != y[test])), np.nan, np.nan, np.nan, fold.fit_seconds)
-    found = measure(fold.probabilities, np.searchsorted(classes, y[test]))
-    return FoldMeasures(1.0 - found.accuracy, found.log_loss, found.brier, found.auc, fold.fit_seconds)
+    measures = measure(fold.probabilities, np.searchsorted(classes, y[test]))
+    return FoldMeasures(1.0 - measures.accuracy, measures.log_loss, measures.brier, measures.auc, fold.fit_seconds)

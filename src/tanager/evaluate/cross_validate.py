@@ -113,8 +113,8 @@ def cross_validate_model(
         labels, labelled = labelled_rows(X, y, clf.classes_ if fitted else None)
         rows = take_rows(X, labelled)
         marks = [None if each is None else each[labelled] for each in (group, time)]
-        found = validate(clf, rows, labels, HeldOut(cv, repeats, marks[0], marks[1], random_state), update)
-    return replace(found, digest=table_digest(clf, rows, labels)) if fitted else found
+        quality = validate(clf, rows, labels, HeldOut(cv, repeats, marks[0], marks[1], random_state), update)
+    return replace(quality, digest=table_digest(clf, rows, labels)) if fitted else quality
 
 
 def labelled_rows(X: object, y: ArrayLike, classes: Labels | None = None) -> tuple[Labels, NDArray[np.intp]]:

@@ -110,15 +110,15 @@ def read_part(text: str) -> tuple[str, dict[str, object]]:
         raise OptionError(f"{text!r} cannot be read as a name with options.")
     options: dict[str, object] = {}
     for option in _split(match["options"] or "", ","):
-        found = OPTION.fullmatch(option)
-        if option.strip() and found is None:
+        pair = OPTION.fullmatch(option)
+        if option.strip() and pair is None:
             raise OptionError(f"{option.strip()!r} is not of the form option=value.")
-        if found is not None:
-            value = found["value"].strip()
+        if pair is not None:
+            value = pair["value"].strip()
             try:
-                options[found["name"]] = ast.literal_eval(value)
+                options[pair["name"]] = ast.literal_eval(value)
             except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last: nested too deeply
-                options[found["name"]] = value
+                options[pair["name"]] = value
     return match["name"], options
 
 

@@ -57,8 +57,8 @@ class Stability:
         """(n_draws, n_attributes) 1 for the strongest attribute of a fit; attributes of equal strength share a rank."""
         stronger = self.importance[:, np.newaxis, :] > self.importance[:, :, np.newaxis]
         equal = (self.importance[:, np.newaxis, :] == self.importance[:, :, np.newaxis]).sum(axis=2)
-        found: Array = 1.0 + stronger.sum(axis=2) + (equal - 1) / 2
-        return found
+        ranks: Array = 1.0 + stronger.sum(axis=2) + (equal - 1) / 2
+        return ranks
 
     @property
     def order(self) -> list[int]:
@@ -217,15 +217,15 @@ def stability(
 def _links(network: AnyModel, directed: bool) -> set[tuple[str, str]]:
     """Between attributes."""
     target = network.nodes[-1]
-    found = {edge for edge in network.edges if target not in edge}
-    return found if directed else {(min(edge), max(edge)) for edge in found}
+    links = {edge for edge in network.edges if target not in edge}
+    return links if directed else {(min(edge), max(edge)) for edge in links}
 
 
 def _rising(network: AnyModel) -> Array:
     """(n_attributes,) 1 where the main effect on the last class is larger on the high half of the rows, else 0."""
-    found = np.full(len(network.nodes) - 1, np.nan)
+    rising = np.full(len(network.nodes) - 1, np.nan)
     if network.kind != "effects":
-        return found
+        return rising
     for attribute, (column, density) in enumerate(zip(network.columns[:-1], network.densities, strict=True)):
         if column.has_order:
             ordered = column.n_states - column.missing_state
@@ -233,5 +233,5 @@ def _rising(network: AnyModel) -> Array:
             # How far below and above the middle of the rows each state lies.
             place = np.cumsum(share) - share / 2.0 - 0.5
             trend = float(share * place @ class_odds(network.mains[attribute][:ordered])[:, -1])
-            found[attribute] = 0.5 if trend == 0.0 else float(trend > 0.0)
-    return found
+            rising[attribute] = 0.5 if trend == 0.0 else float(trend > 0.0)
+    return rising

@@ -11,7 +11,7 @@ posterior  {"kind": "dirichlet", "rows": [...]} or {"kind": "reference", ...}
 A measure has its value, the ends of its interval and the value of the base rate, null where there is none. Of at most
 10,000 rows there are P(class | row), the true class and the fold, never an attribute. A decision with "threshold" is
 for the class whose place is "positive"; its "costs" may be null. A Dirichlet posterior has the parameters of every
-table. A reference posterior has the features of the reference model (`tanager.uncertainty.reference_features`) with the
+table. A reference posterior has the features of the reference model (`tanager.uncertainty.reference`) with the
 mean and a factor of the covariance of their weights, whose lines are whole numbers of steps; files of version 0.2 call
 it "broad". The draws of a bootstrap are not kept: they are as large as many models.
 """
@@ -48,8 +48,7 @@ from tanager.parameters.protocol import ParameterTrace
 from tanager.table.schema import Category, ColumnSchema
 from tanager.uncertainty.dirichlet import DirichletPosterior
 from tanager.uncertainty.posterior import AnyPosterior
-from tanager.uncertainty.reference import ReferencePosterior, line_steps, whole_steps
-from tanager.uncertainty.reference_features import DEPTH, Features, Terms
+from tanager.uncertainty.reference import DEPTH, Features, ReferencePosterior, Terms, line_steps, whole_steps
 
 LONGEST_SPLIT = 200
 CLOSE = 1e-9

@@ -35,8 +35,7 @@ from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import ValueCounts
 from tanager.uncertainty.bootstrap import BootstrapPosterior
 from tanager.uncertainty.dirichlet import DirichletPosterior
-from tanager.uncertainty.reference import ReferencePosterior
-from tanager.uncertainty.reference_features import Features, Terms
+from tanager.uncertainty.reference import Features, ReferencePosterior, Terms
 
 ESTIMATORS = (TableClassifier, DecidingClassifier, MDLPDiscretizer)
 PARTS = (

@@ -14,9 +14,9 @@ from tanager.metrics.basic import (
     log_true,
     mean_area,
     measure,
+    measure_intervals,
     one_hot,
 )
-from tanager.metrics.bootstrap import measure_intervals
 from tanager.metrics.calibration import Calibration, ReliabilityCurve, bin_sums, measure_calibration, predicted_class
 from tanager.metrics.quality import Predictions, Quality
 

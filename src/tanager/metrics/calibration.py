@@ -96,8 +96,8 @@ class ReliabilityCurve:
     @property
     def expected_error(self) -> float:
         """Expected calibration error: over the rows, how far the observed share of their bin is from the predicted."""
-        gaps = np.abs(np.subtract(self.observed, self.mean_predicted))
-        return float(np.average(gaps, weights=self.count))
+        differences = np.abs(np.subtract(self.observed, self.mean_predicted))
+        return float(np.average(differences, weights=self.count))
 
     @property
     def maximum_error(self) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from tanager.additive.model import AnyModel
 from tanager.additive.trace import AdditiveTrace
 from tanager.classifiers.base import TableClassifier
-from tanager.metrics.quality_text import NAMES, show
+from tanager.metrics.quality import NAMES, show
 from tanager.parameters.protocol import ParameterTrace
 from tanager.report.json_page import Json, number
 from tanager.version import __version__

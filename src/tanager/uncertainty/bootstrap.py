@@ -39,8 +39,8 @@ class BootstrapPosterior:
     def deviations(self, codes: Codes, logs: Array) -> Array:
         """(n_rows, n_classes): the standard deviation of the log odds of each class against the others."""
         drawn = [log_odds_of_each(rule.log_posterior(codes)) for rule in self.rules]
-        found: Array = np.std(drawn, axis=0, ddof=1)
-        return found
+        deviations: Array = np.std(drawn, axis=0, ddof=1)
+        return deviations
 
     def effect_deviations(self, network: AnyModel, term: Term) -> Array | None:
         """(cells, classes): of what a main or pair effect adds to the log odds of each class against the others.
@@ -51,13 +51,13 @@ class BootstrapPosterior:
             return None
         drawn = [cast(AdditiveModel, rule.network) for rule in self.rules]
         if len(term) == 1:
-            tables = [own.mains[term[0]] for own in drawn]
+            tables = [model.mains[term[0]] for model in drawn]
         else:
             nothing = np.zeros_like(network.tables[network.pairs.index((term[0], term[1]))])
-            tables = [_pair_table(own, (term[0], term[1]), nothing) for own in drawn]
-        found = np.std(tables, axis=0, ddof=1).reshape(-1, network.n_states[-1])
+            tables = [_pair_table(model, (term[0], term[1]), nothing) for model in drawn]
+        deviations = np.std(tables, axis=0, ddof=1).reshape(-1, network.n_states[-1])
         # Effects of the classes sum to zero, so that of the others follows.
-        return np.asarray(found * (found.shape[1] / (found.shape[1] - 1)))
+        return np.asarray(deviations * (deviations.shape[1] / (deviations.shape[1] - 1)))
 
 
 def _pair_table(model: AdditiveModel, pair: tuple[int, int], otherwise: Array) -> Array:

@@ -58,12 +58,12 @@ class DirichletPosterior(PicklesFields):
         """Of P(class | row); `logs` are the classifier's own, whose log odds may be a little off the median."""
         ends = np.asarray(norm.ppf([0.5 - level / 2.0, 0.5, 0.5 + level / 2.0]))
         hard = self._has_linked_gap(codes)
-        found = np.empty((3, *logs.shape))
+        quantiles = np.empty((3, *logs.shape))
         if (~hard).any():
-            found[:, ~hard] = self._closed(codes[~hard], ends)
+            quantiles[:, ~hard] = self._closed(codes[~hard], ends)
         if hard.any():
-            found[:, hard] = np.stack([self._summed_out(row, ends) for row in codes[hard]], axis=1)
-        return Interval(*expit(np.sort(found, axis=0)))
+            quantiles[:, hard] = np.stack([self._summed_out(row, ends) for row in codes[hard]], axis=1)
+        return Interval(*expit(np.sort(quantiles, axis=0)))
 
     def effect_deviations(self, network: AnyModel, term: Term) -> Array | None:
         """(cells, classes): of what an attribute adds to the log odds of each class against the mean of the others.
@@ -93,7 +93,7 @@ class DirichletPosterior(PicklesFields):
         """(3, n_rows, n_classes) log odds."""
         sums = np.stack([cumulants(codes) for cumulants in self._cumulants])
         n_classes = sums.shape[2]
-        found = np.empty((len(ends), len(codes), n_classes))
+        quantiles = np.empty((len(ends), len(codes), n_classes))
         for code in range(n_classes):
             others = np.delete(sums, code, axis=2)
             top = others[0].max(axis=1, keepdims=True)
@@ -105,8 +105,8 @@ class DirichletPosterior(PicklesFields):
             second, third, fourth = (
                 sums[n - 1, :, code] + (-1.0) ** n * (shares**n * others[n - 1]).sum(axis=1) for n in (2, 3, 4)
             )
-            found[:, :, code] = mean + np.sqrt(second) * cornish_fisher(ends, second, third, fourth)
-        return found
+            quantiles[:, :, code] = mean + np.sqrt(second) * cornish_fisher(ends, second, third, fourth)
+        return quantiles
 
     @cached_property
     def _cumulants(self) -> tuple[LogJoint, ...]:
@@ -129,7 +129,7 @@ class DirichletPosterior(PicklesFields):
     def _summed_out(self, codes: Codes, ends: Array) -> Array:
         """(3, n_classes) log odds of one row, (n_attributes,), whatever cells it lacks."""
         gradients, means = self._gradients(codes)
-        found = np.empty((len(ends), len(means)))
+        quantiles = np.empty((len(ends), len(means)))
         for code in range(len(means)):
             others = np.delete(np.arange(len(means)), code)
             top = means[others].max()
@@ -137,12 +137,14 @@ class DirichletPosterior(PicklesFields):
             total = shares.sum()
             shares /= total
             rest = shares @ gradients[others]
-            bend = 0.5 * (shares @ [self._cumulant(2, own) for own in gradients[others]] - self._cumulant(2, rest))
+            bend = 0.5 * (
+                shares @ [self._cumulant(2, gradient) for gradient in gradients[others]] - self._cumulant(2, rest)
+            )
             second, third, fourth = (np.array(self._cumulant(n, gradients[code] - rest)) for n in (2, 3, 4))
             second = np.maximum(second, LEAST)
             mean = means[code] - top - np.log(total) - bend
-            found[:, code] = mean + np.sqrt(second) * cornish_fisher(ends, second, third, fourth)
-        return found
+            quantiles[:, code] = mean + np.sqrt(second) * cornish_fisher(ends, second, third, fourth)
+        return quantiles
 
     def _gradients(self, codes: Codes) -> tuple[Array, Array]:
         """(n_classes, all entries) of the log joint of a row by the logarithms of the tables, and its mean.
@@ -156,10 +158,12 @@ class DirichletPosterior(PicklesFields):
         gradients, means = [], np.empty(n_classes)
         for code in range(n_classes):
             row[0, -1] = code
-            found = self._tree.expected_counts(network.tables, row)
-            parts = (own.ravel() if node in asked else np.zeros(own.size) for node, own in enumerate(found.tables))
+            expected = self._tree.expected_counts(network.tables, row)
+            parts = (
+                table.ravel() if node in asked else np.zeros(table.size) for node, table in enumerate(expected.tables)
+            )
             gradients.append(np.concatenate(list(parts)))
-            means[code] = found.log_evidence[0] + self._shift(gradients[-1])
+            means[code] = expected.log_evidence[0] + self._shift(gradients[-1])
         return np.array(gradients), means
 
     def _cumulant(self, n: int, weights: Array) -> float:
@@ -175,7 +179,7 @@ class DirichletPosterior(PicklesFields):
         entries, lines = self._psi_of_all[0]
         mean_logs = entries - np.repeat(lines, self._widths)
         moved = mean_logs - np.log(np.concatenate([table.ravel() for table in self.network.tables]))
-        totals = np.add.reduceat(np.concatenate([own.ravel() for own in self.rows]), self._starts)
+        totals = np.add.reduceat(np.concatenate([table.ravel() for table in self.rows]), self._starts)
         squares = np.add.reduceat(gradient**2, self._starts) - np.add.reduceat(gradient, self._starts) ** 2
         return float(gradient**2 @ moved - 0.5 * (squares / (totals + 1.0)).sum())
 
@@ -209,24 +213,24 @@ def cornish_fisher(z: Array, second: Array, third: Array, fourth: Array) -> Arra
     """(n_quantiles, ...) standardised quantiles from cumulants, at quantiles z of the normal."""
     z = z.reshape(-1, *[1] * second.ndim)
     skewness, kurtosis = third / second**1.5, fourth / second**2
-    found: Array = (
+    quantiles: Array = (
         z
         + (z**2 - 1.0) * skewness / 6.0
         + (z**3 - 3.0 * z) * kurtosis / 24.0
         - (2.0 * z**3 - 5.0 * z) * skewness**2 / 36.0
     )
-    return found
+    return quantiles
 
 
 def _psi(n: int, values: Array) -> Array:
     """The n-th derivative of the digamma function."""
-    found: Array = digamma(values) if n == 0 else polygamma(n, values)
-    return found
+    derivative: Array = digamma(values) if n == 0 else polygamma(n, values)
+    return derivative
 
 
 def dirichlet_posterior(network: Network, counted: Sequence[Array], pseudo: Sequence[Array]) -> DirichletPosterior:
     """counted (parent configurations, states) rows of each node, and pseudo (states,) rows of each of its lines."""
     families = [Family(node, parents) for node, parents in enumerate(network.dag.parents)]
     shapes = [family.shape(network.n_states) for family in families]
-    own = zip(counted, pseudo, shapes, strict=True)
-    return DirichletPosterior(network, tuple(rows.reshape(shape) + more for rows, more, shape in own))
+    each = zip(counted, pseudo, shapes, strict=True)
+    return DirichletPosterior(network, tuple(rows.reshape(shape) + more for rows, more, shape in each))

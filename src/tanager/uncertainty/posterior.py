@@ -34,11 +34,11 @@ def check_method(method: str) -> None:
 def effect_deviations(network: AdditiveModel, posterior: AnyPosterior, term: Term) -> Array | None:
     """(states, classes) or (states, states, classes) of an attribute or pair, without those of missing cells."""
     turned = len(term) == 2 and term not in network.pairs
-    found = posterior.effect_deviations(network, term[::-1] if turned else term)
-    if found is None or len(term) == 1:
-        return None if found is None else found[:-1]
+    deviations = posterior.effect_deviations(network, term[::-1] if turned else term)
+    if deviations is None or len(term) == 1:
+        return None if deviations is None else deviations[:-1]
     sizes = [network.columns[node].coarse.n_states + 1 for node in (term[::-1] if turned else term)]
-    table = found.reshape(*sizes, -1)[:-1, :-1]
+    table = deviations.reshape(*sizes, -1)[:-1, :-1]
     return table.swapaxes(0, 1) if turned else table
 
 
@@ -47,14 +47,14 @@ def term_deviations(network: AnyModel, posterior: AnyPosterior, codes: Codes, cl
 
     NaN where the posterior does not say: a pair that the reference model lacks, a table with a missing cell.
     """
-    found = np.full((len(codes), len(network.terms)), np.nan)
+    by_term = np.full((len(codes), len(network.terms)), np.nan)
     for number, term in enumerate(network.terms):
         deviations = posterior.effect_deviations(network, term)
         if deviations is not None:
             cells = term_cells(network, term, codes, len(deviations))
             known = cells >= 0
-            found[known, number] = deviations[cells[known], classes[known]]
-    return found
+            by_term[known, number] = deviations[cells[known], classes[known]]
+    return by_term
 
 
 def term_cells(network: AnyModel, term: Term, codes: Codes, n_cells: int) -> NDArray[np.int64]:
@@ -62,22 +62,22 @@ def term_cells(network: AnyModel, term: Term, codes: Codes, n_cells: int) -> NDA
     if len(term) == 2:
         coarse = [network.columns[node].coarse_codes[codes[:, node]].astype(np.int64) for node in term]
         return coarse[0] * (network.columns[term[1]].coarse.n_states + 1) + coarse[1]
-    own = codes[:, term[0]].astype(np.int64)
+    cells = codes[:, term[0]].astype(np.int64)
     if network.kind != "tables" or n_cells == network.n_states[term[0]] + 1:
-        return own
+        return cells
     look_up = network.log_joint
     nodes, strides = look_up.nodes[term[0]], look_up.strides[term[0]]
-    gaps = ((codes[:, nodes] == np.array(network.n_states)[nodes]) & (strides > 0)).any(axis=1)
-    return np.where(gaps, -1, codes[:, nodes].astype(np.int64) @ strides)
+    missing = ((codes[:, nodes] == np.array(network.n_states)[nodes]) & (strides > 0)).any(axis=1)
+    return np.where(missing, -1, codes[:, nodes].astype(np.int64) @ strides)
 
 
 def with_bands(network: AdditiveModel, posterior: AnyPosterior) -> AdditiveModel:
     """The network with the posterior's deviations of main effects as its spreads, which page and plots draw."""
     n_classes = network.n_states[-1]
-    found = [effect_deviations(network, posterior, (attribute,)) for attribute in range(len(network.mains))]
+    deviations = [effect_deviations(network, posterior, (attribute,)) for attribute in range(len(network.mains))]
     # Effects of the classes sum to zero: an effect is its log odds against the others, less its share in them.
     spreads = [
-        np.zeros((len(main) - 1, n_classes)) if own is None else own * ((n_classes - 1) / n_classes)
-        for main, own in zip(network.mains, found, strict=True)
+        np.zeros((len(main) - 1, n_classes)) if deviation is None else deviation * ((n_classes - 1) / n_classes)
+        for main, deviation in zip(network.mains, deviations, strict=True)
     ]
     return replace(network, spreads=tuple(spreads))

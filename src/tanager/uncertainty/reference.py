@@ -1,9 +1,10 @@
 """The reference posterior: how far the truth may be from a classifier's P(class | row), whatever the classifier chose.
 
 A classifier that has chosen attributes, pairs and strengths is surer of itself than the rows allow: what it left out
-has no variance. So its log odds are held against a model that leaves nothing out. The log odds of each class against
-the others are f = b + Z u, with features Z of every attribute, of pairs and of random trees (`features`), and a normal
-prior on u whose variance for each of the three kinds is not chosen but averaged over, by its evidence.
+has no variance. So its log odds are compared with those of a reference model that leaves nothing out. There the log
+odds of each class against the others are f = b + Z u, with features Z of every attribute, of pairs and of random trees,
+and a normal prior on u whose variance for each of the three kinds is averaged over, by its evidence. Features have a
+mean of zero over the training rows, and those of a missing value are zero.
 
 The posterior of u is the normal that is nearest to it, with the middle variances: with f ~ N(eta, v) of a row,
 p = E[1 / (1 + exp(-f))], d = dp / d eta (MacKay 1992: as if f were eta / sqrt(1 + pi v / 8)), w = weight d and the
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from typing import ClassVar
 
 import numpy as np
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import expit, logit
 
+from tanager.additive.bases import random_walk
 from tanager.additive.model import AnyModel
 from tanager.arrays import Array, Codes, Ints
 from tanager.missing.rule import GapRule
@@ -37,7 +39,6 @@ from tanager.network.columns import Term
 from tanager.runtime.resources import map_threads, one_blas_thread
 from tanager.table.schema import ColumnSchema
 from tanager.uncertainty.interval import Interval, around, log_odds_of_each, reach
-from tanager.uncertainty.reference_features import Features, choose_terms, make_features
 
 # Variances of the log odds that attributes, pairs and trees each have, averaged over.
 VARIANCES = ((0.1, 1.0, 6.0), (0.03, 0.4, 3.0), (0.03, 0.4, 3.0))
@@ -45,7 +46,7 @@ INTERCEPT_PRECISION = 1e-3
 # Columns of the factor: so many draws stand for a covariance of more features, and leave 4 % of a deviation to chance.
 MAX_RANK, RANK_OF_ALL_CLASSES, MIN_RANK = 256, 2_048, 64
 N_STEPS, LEAST_STEP = 1_000, 1e-100
-SEED = 1
+FACTOR_SEED, TERMS_SEED = 1, 0
 MAX_ROWS = 200_000
 BLOCK_ROWS = 4_096
 # Steps to the optimum, on some of many rows.
@@ -53,6 +54,11 @@ NEWTON_STEPS, MAX_ROWS_TO_FIT = 4, 5_000
 # Draws of what the missing cells of a row may hold, and rows completed at once.
 N_COMPLETIONS, ROWS_TO_COMPLETE = 64, 64
 LEAST_SPREAD, LEAST_SHARE = 1e-12, 1e-4
+# Features: attributes, pairs, and trees of some depth.
+MAX_ATTRIBUTES, MAX_PAIRS, N_TREES, DEPTH = 200, 28, 30, 3
+# Features of an attribute alone, and of each of two: the smoothest parts of a walk, or the most frequent states.
+MAIN_PARTS, MAIN_FEATURES, PAIR_PARTS = 6, 320, 3
+ATTRIBUTE, PAIR, TREE = 0, 1, 2
 
 
 @dataclass(frozen=True)
@@ -80,57 +86,57 @@ class ReferencePosterior:
     def deviations(self, codes: Codes, logs: Array, rule: GapRule) -> Array:
         """(n_rows, n_classes): the root of the mean square by which the log odds of each class may be off."""
         n_odds = len(self.factor)
-        odds, found = log_odds_of_each(logs)[:, -n_odds:], np.empty((len(codes), n_odds))
-        gaps = rule.with_gap(codes)
+        odds, deviations = log_odds_of_each(logs)[:, -n_odds:], np.empty((len(codes), n_odds))
+        missing = rule.with_gap(codes)
 
         def fill(first: int) -> None:
             rows = np.arange(first, min(first + BLOCK_ROWS, len(codes)))
-            found[rows] = self._whole_rows(coarse_codes(self.coarse, codes[rows]), odds[rows])
-            for few in np.array_split(rows[gaps[rows]], -(-int(gaps[rows].sum()) // ROWS_TO_COMPLETE) or 1):
+            deviations[rows] = self._whole_rows(coarse_codes(self.coarse, codes[rows]), odds[rows])
+            for few in np.array_split(rows[missing[rows]], -(-int(missing[rows].sum()) // ROWS_TO_COMPLETE) or 1):
                 completed = rule.completed(codes[few], N_COMPLETIONS) if len(few) else None
                 if completed is not None:
-                    found[few] = self._completed_rows(completed[:, : len(self.coarse)], odds[few])
+                    deviations[few] = self._completed_rows(completed[:, : len(self.coarse)], odds[few])
 
         with one_blas_thread():
             map_threads(fill, range(0, len(codes), BLOCK_ROWS))
-        return np.broadcast_to(found, logs.shape)
+        return np.broadcast_to(deviations, logs.shape)
 
     def _whole_rows(self, coarse: Codes, odds: Array) -> Array:
         """Of rows without a gap; a missing cell says nothing."""
-        own, found = self.features(coarse), np.empty_like(odds)
+        features, deviations = self.features(coarse), np.empty_like(odds)
         for k, (mean, factor) in enumerate(zip(self.mean, self.factor, strict=True)):
-            found[:, k] = np.sqrt(((own @ factor) ** 2).sum(axis=1) + (own @ mean - odds[:, k]) ** 2)
-        return found
+            deviations[:, k] = np.sqrt(((features @ factor) ** 2).sum(axis=1) + (features @ mean - odds[:, k]) ** 2)
+        return deviations
 
     def _completed_rows(self, completed: Codes, odds: Array) -> Array:
         """Of rows by their completions: P is the mean of theirs, and its slopes are the means of p (1 - p) Z."""
-        own, found = self.features(completed), np.empty_like(odds)
+        features, deviations = self.features(completed), np.empty_like(odds)
         for k, (mean, factor) in enumerate(zip(self.mean, self.factor, strict=True)):
-            p = expit(own @ mean).reshape(len(odds), -1)
-            slopes = (p * (1.0 - p))[:, :, np.newaxis] * own.reshape(*p.shape, -1)
+            p = expit(features @ mean).reshape(len(odds), -1)
+            slopes = (p * (1.0 - p))[:, :, np.newaxis] * features.reshape(*p.shape, -1)
             average = p.mean(axis=1)
             spread = np.maximum(average * (1.0 - average), LEAST_SPREAD)
             varied = (slopes.mean(axis=1) / spread[:, np.newaxis]) @ factor
-            found[:, k] = np.sqrt((varied**2).sum(axis=1) + (logit(average) - odds[:, k]) ** 2)
-        return found
+            deviations[:, k] = np.sqrt((varied**2).sum(axis=1) + (logit(average) - odds[:, k]) ** 2)
+        return deviations
 
     def effect_deviations(self, network: AnyModel, term: Term) -> Array | None:
         """(cells, classes): of the log odds of each class by an attribute, or a pair, in each of its coarse states.
 
         A missing cell is a state, the last. None for a pair that the reference model does not have.
         """
-        found = self.features.of_term(term)
-        if found is None:
+        placed = self.features.of_term(term)
+        if placed is None:
             return None
-        at, cells = found
-        odds = np.stack([np.sqrt(((cells @ own[at]) ** 2).sum(axis=1)) for own in self.factor], axis=1)
+        at, cells = placed
+        odds = np.stack([np.sqrt(((cells @ factor[at]) ** 2).sum(axis=1)) for factor in self.factor], axis=1)
         each = odds[self.coarse[term[0]]] if len(term) == 1 else odds
         return np.broadcast_to(each, (len(each), network.n_states[-1]))
 
 
 def coarse_codes(look_ups: Sequence[Ints], codes: Codes) -> Codes:
     """(n_rows, n_attributes) at the coarse granularity."""
-    return np.column_stack([own[codes[:, a]] for a, own in enumerate(look_ups)])
+    return np.column_stack([look_up[codes[:, a]] for a, look_up in enumerate(look_ups)])
 
 
 @dataclass(frozen=True)
@@ -174,12 +180,12 @@ def reference_posterior(
     n_classes = rows.n_classes
     with one_blas_thread():
         features = make_features(coarse, choose_terms(coarse, order, strength, pairs), codes, rows.weights)
-        found = []
+        fitted = []
         for code in [1] if n_classes == 2 else range(n_classes):
             at = _fit(features, coarse_codes(look_ups, few.codes), few.weights, few.classes == code)
             curvature, slope = _second_order(features, codes, rows.weights, rows.classes == code, *at)
-            found.append(_average(curvature, slope, features.kinds, n_classes))
-    mean, factor = (np.array(each) for each in zip(*found, strict=True))
+            fitted.append(_average(curvature, slope, features.kinds, n_classes))
+    mean, factor = (np.array(each) for each in zip(*fitted, strict=True))
     return ReferencePosterior(look_ups, features, mean, factor)
 
 
@@ -204,13 +210,13 @@ def _second_order(
     curvature, slope = np.zeros((len(mean), len(mean))), np.zeros(len(mean))
     for first in range(0, len(codes), BLOCK_ROWS):
         rows = slice(first, first + BLOCK_ROWS)
-        own = features(codes[rows])
-        odds = own @ mean
-        shrunk = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * ((own @ root.T) ** 2).sum(axis=1))
+        rows_features = features(codes[rows])
+        odds = rows_features @ mean
+        shrunk = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * ((rows_features @ root.T) ** 2).sum(axis=1))
         p = expit(shrunk * odds)
         spread = shrunk * p * (1.0 - p)
-        curvature += (own * (weights[rows] * spread)[:, np.newaxis]).T @ own
-        slope += own.T @ (weights[rows] * (spread * odds + is_class[rows] - p))
+        curvature += (rows_features * (weights[rows] * spread)[:, np.newaxis]).T @ rows_features
+        slope += rows_features.T @ (weights[rows] * (spread * odds + is_class[rows] - p))
     return curvature, slope
 
 
@@ -220,26 +226,26 @@ def _precision(variances: Sequence[float], kinds: Ints) -> Array:
 
 def _average(curvature: Array, slope: Array, kinds: Ints, n_classes: int) -> tuple[Array, Array]:
     """The mean (n_features + 1,) and a factor of the covariance, averaged over the variances by their evidence."""
-    found = []
+    fits = []
     for variances in product(*VARIANCES):
         precision = _precision(variances, kinds)
         whole = cho_factor(curvature + np.diag(precision), lower=True)
-        own = cho_solve(whole, slope)
-        evidence = 0.5 * (np.log(precision).sum() + slope @ own) - np.log(np.diag(whole[0])).sum()
-        found.append((evidence, whole, own))
-    evidences = np.array([each[0] for each in found])
+        weights = cho_solve(whole, slope)
+        evidence = 0.5 * (np.log(precision).sum() + slope @ weights) - np.log(np.diag(whole[0])).sum()
+        fits.append((evidence, whole, weights))
+    evidences = np.array([each[0] for each in fits])
     shares = np.exp(evidences - evidences.max())
     shares /= shares.sum()
-    mean: Array = np.tensordot(shares, np.array([each[2] for each in found]), axes=1)
+    mean: Array = np.tensordot(shares, np.array([each[2] for each in fits]), axes=1)
     size = len(slope)
     covariance = np.zeros((size, size))
-    for share, (_, whole, own) in zip(shares, found, strict=True):
+    for share, (_, whole, weights) in zip(shares, fits, strict=True):
         if share > LEAST_SHARE:
-            covariance += share * (cho_solve(whole, np.eye(size)) + np.outer(own - mean, own - mean))
+            covariance += share * (cho_solve(whole, np.eye(size)) + np.outer(weights - mean, weights - mean))
     factor = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
     rank = int(np.clip(RANK_OF_ALL_CLASSES // n_classes, MIN_RANK, MAX_RANK))
     if size > rank:
-        factor = factor @ np.random.default_rng(SEED).standard_normal((size, rank)) / np.sqrt(rank)
+        factor = factor @ np.random.default_rng(FACTOR_SEED).standard_normal((size, rank)) / np.sqrt(rank)
     return mean, whole_steps(factor) * line_steps(factor)
 
 
@@ -251,3 +257,172 @@ def line_steps(factor: Array) -> Array:
 def whole_steps(factor: Array) -> Array:
     """How many of its steps each number is, N_STEPS at most: a deviation is off by a thousandth or less."""
     return np.round(factor / line_steps(factor))
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Which attributes, pairs and trees there are.
+
+    attributes  each with features of its own
+    pairs       each with the products of features of two
+    splits      (n_trees, 2^depth - 1) the attribute that each node of a tree asks; its children are 2k + 1 and 2k + 2
+    left        (n_trees, 2^depth - 1, most codes) which of its codes go to the left
+    """
+
+    attributes: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]
+    splits: Ints
+    left: NDArray[np.bool_]
+
+    def leaves(self, codes: Codes) -> Ints:
+        """(n_rows, n_trees) the leaf of each row."""
+        every, n_splits = np.arange(len(codes)), self.splits.shape[1]
+        leaves = np.zeros((len(codes), len(self.splits)), dtype=np.int64)
+        for tree, (split, left) in enumerate(zip(self.splits, self.left, strict=True)):
+            node = np.zeros(len(codes), dtype=np.int64)
+            for _ in range(DEPTH):
+                node = 2 * node + 2 - left[node, codes[every, split[node]]]
+            leaves[:, tree] = node - n_splits
+        return leaves
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of a row of coarse codes.
+
+    terms   what they are of
+    mains   for each of the terms' attributes (states + 1, features), the line of a missing cell zero
+    paired  for each of them (states + 1, features), for its pairs
+    means   (n_features,) what is taken off
+    scales  (n_features,) what they are multiplied by, then
+    """
+
+    terms: Terms
+    mains: tuple[Array, ...]
+    paired: tuple[Array, ...]
+    means: Array
+    scales: Array
+
+    def __call__(self, codes: Codes) -> Array:
+        """(n_rows, n_features + 1), the last for the intercept."""
+        raw = self.raw(codes)
+        return np.concatenate([(raw - self.means) * self.scales, np.ones((len(codes), 1))], axis=1)
+
+    def raw(self, codes: Codes) -> Array:
+        """(n_rows, n_features) before they are centred and scaled."""
+        terms, place = self.terms, {a: k for k, a in enumerate(self.terms.attributes)}
+        parts = [cells[codes[:, a]] for a, cells in zip(terms.attributes, self.mains, strict=True)]
+        for one, other in terms.pairs:
+            first, second = (self.paired[place[a]][codes[:, a]] for a in (one, other))
+            parts.append((first[:, :, np.newaxis] * second[:, np.newaxis]).reshape(len(codes), -1))
+        leaves = terms.leaves(codes)
+        each = (leaves[:, :, np.newaxis] == np.arange(2**DEPTH)).astype(np.float64)
+        return np.concatenate([*parts, each.reshape(len(codes), -1)], axis=1)
+
+    @property
+    def kinds(self) -> Ints:
+        """(n_features,) ATTRIBUTE, PAIR or TREE."""
+        place = {a: k for k, a in enumerate(self.terms.attributes)}
+        n_pairs = sum(self.paired[place[a]].shape[1] * self.paired[place[b]].shape[1] for a, b in self.terms.pairs)
+        sizes = [sum(cells.shape[1] for cells in self.mains), n_pairs, len(self.terms.splits) * 2**DEPTH]
+        return np.repeat([ATTRIBUTE, PAIR, TREE], sizes)
+
+    def of_term(self, term: Sequence[int]) -> tuple[slice, Array] | None:
+        """Where the features of an attribute or a pair are, and (cells, features) each of its cells, gaps included.
+
+        None for one that has none. A gap is the last state, and says nothing.
+        """
+        place = {a: k for k, a in enumerate(self.terms.attributes)}
+        sizes = [main.shape[1] for main in self.mains]
+        if len(term) == 1:
+            if term[0] not in place:
+                return None
+            number = place[term[0]]
+            first, cells = sum(sizes[:number]), self.mains[number]
+            missing = np.arange(len(cells)) == len(cells) - 1
+        else:
+            turned = tuple(term) not in self.terms.pairs
+            pair = (term[1], term[0]) if turned else (term[0], term[1])
+            if pair not in self.terms.pairs:
+                return None
+            widths = [self.paired[place[a]].shape[1] * self.paired[place[b]].shape[1] for a, b in self.terms.pairs]
+            first = sum(sizes) + sum(widths[: self.terms.pairs.index(pair)])
+            one, other = (self.paired[place[a]] for a in pair)
+            products = np.einsum("ia,jb->ijab", one, other)
+            missing = np.arange(len(one))[:, np.newaxis] == len(one) - 1
+            missing = missing | (np.arange(len(other)) == len(other) - 1)
+            if turned:
+                products, missing = products.swapaxes(0, 1), missing.T
+            cells, missing = products.reshape(missing.size, -1), missing.reshape(-1)
+        at = slice(first, first + cells.shape[1])
+        return at, np.where(missing[:, np.newaxis], 0.0, (cells - self.means[at]) * self.scales[at])
+
+
+def make_features(columns: Sequence[ColumnSchema], terms: Terms, codes: Codes, weights: Array) -> Features:
+    """Centred and scaled so that each kind has a variance of one, in the mean over the training rows."""
+    parts = int(np.clip(MAIN_FEATURES // max(1, len(terms.attributes)), 1, MAIN_PARTS))
+    rows = [np.bincount(codes[:, a], weights, minlength=columns[a].n_states + 1) for a in terms.attributes]
+    chosen = [columns[a] for a in terms.attributes]
+    mains = tuple(_states(column, counted, parts) for column, counted in zip(chosen, rows, strict=True))
+    paired = tuple(_states(column, counted, PAIR_PARTS) for column, counted in zip(chosen, rows, strict=True))
+    plain = Features(terms, mains, paired, np.zeros(0), np.zeros(0))
+    kinds, total = plain.kinds, weights.sum()
+    means, squares = np.zeros(len(kinds)), np.zeros(len(kinds))
+    for first in range(0, len(codes), BLOCK_ROWS):
+        block = slice(first, first + BLOCK_ROWS)
+        raw = plain.raw(codes[block])
+        means += weights[block] @ raw / total
+        squares += weights[block] @ raw**2 / total
+    variances = np.bincount(kinds, np.maximum(squares - means**2, 0.0), minlength=3)
+    scales = 1.0 / np.sqrt(np.where(variances > 1e-12, variances, 1.0))[kinds]
+    return Features(terms, mains, paired, means, scales)
+
+
+def choose_terms(
+    columns: Sequence[ColumnSchema], order: Sequence[int], strength: Array, pairs: Sequence[tuple[int, int]]
+) -> Terms:
+    """Terms for attributes of coarse `columns`.
+
+    order     of the attributes by name, so that what is drawn does not depend on their order in the table
+    strength  (n_attributes,) how much each says: of too many attributes the strongest have terms
+    pairs     the network's own; others are drawn beside them where there are too many for all
+    """
+    rng = np.random.default_rng(TERMS_SEED)
+    strongest = set(sorted(order, key=lambda a: -strength[a])[:MAX_ATTRIBUTES])
+    kept = [a for a in order if a in strongest]
+    place = {a: k for k, a in enumerate(kept)}
+    chosen = list(combinations(kept, 2))
+    if len(chosen) > MAX_PAIRS:
+        first = [tuple(sorted(pair, key=place.__getitem__)) for pair in pairs if strongest.issuperset(pair)]
+        drawn = [chosen[k] for k in rng.permutation(len(chosen))[: 2 * MAX_PAIRS].tolist()]
+        chosen = list(dict.fromkeys([*first[: MAX_PAIRS // 2], *drawn]))[:MAX_PAIRS]
+    chosen.sort(key=lambda pair: (place[pair[0]], place[pair[1]]))
+    n_splits, width = 2**DEPTH - 1, max(column.n_states + 1 for column in columns)
+    splits = np.array(kept)[rng.integers(len(kept), size=(N_TREES, n_splits))]
+    left = [[_draw_split(columns[a], width, rng) for a in tree] for tree in splits.tolist()]
+    return Terms(tuple(kept), tuple(chosen), splits, np.array(left))
+
+
+def _draw_split(column: ColumnSchema, width: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Which codes go to the left: those below a cut, or any half of the categories; a missing cell goes anywhere."""
+    left = np.zeros(width, dtype=bool)
+    cut, by_code = rng.random(), rng.random(column.n_states + 1) < 0.5
+    left[: column.n_states + 1] = by_code
+    if column.has_order:
+        n_ordered = column.n_states - column.missing_state
+        left[:n_ordered] = (np.arange(n_ordered) + 0.5) / n_ordered < cut
+    return left
+
+
+def _states(column: ColumnSchema, rows: NDArray[np.number], parts: int) -> Array:
+    """(states + 1, features): the smoothest parts of a walk, and categories; zero for a missing cell."""
+    n_ordered = column.n_states - column.missing_state if column.has_order else 0
+    walk = random_walk(n_ordered, parts) if n_ordered > 1 else np.zeros((0, 0))
+    others = np.arange(n_ordered, column.n_states)
+    frequent = others[np.argsort(-rows[others], kind="stable")][: 2 * parts]
+    features = np.zeros((column.n_states + 1, walk.shape[1] + len(frequent)))
+    features[: len(walk), : walk.shape[1]] = walk
+    features[frequent, walk.shape[1] + np.arange(len(frequent))] = 1.0
+    total = rows[:-1].sum()
+    features[:-1] -= (rows[:-1] / total if total > 0 else np.full(column.n_states, 1 / column.n_states)) @ features[:-1]
+    return features
