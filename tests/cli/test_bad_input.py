@@ -180,15 +180,6 @@ def test_rows_a_model_cannot_take_are_refused(folder, capsys, content, words):
     assert words in refused(folder, capsys, ["predict", "model.json", "new.csv", "-o", "out.csv"])
 
 
-def test_a_category_unseen_in_training_is_refused_where_the_model_says_so(folder, capsys):
-    document = json.loads((folder / "model.json").read_text())
-    document["options"]["handle_unknown"] = "error"
-    (folder / "strict.json").write_text(json.dumps(document))
-    (folder / "new.csv").write_text("x,c\n1,u\n1,w\n")
-    assert "'w' in row 1" in refused(folder, capsys, ["predict", "strict.json", "new.csv"])
-    assert run(["predict", "model.json", "new.csv"]) == 0
-
-
 def test_a_model_without_column_names_is_refused(folder, capsys):
     save_model(NaiveBayesClassifier().fit(np.array([[1.0], [2.0]]), ["a", "b"]), "array.json")
     assert "without column names" in refused(folder, capsys, ["predict", "array.json", "good.csv"])
@@ -234,21 +225,6 @@ def test_strange_names_pass_through_every_command(folder, capsys):
     assert set(read_network("again.json").nodes) == {*STRANGE, "<b>&amp;"}
 
 
-@pytest.mark.parametrize("length", [0, 1, 100, -3])
-def test_a_model_cut_short_is_refused(folder, capsys, length):
-    (folder / "cut.json").write_bytes((folder / "model.json").read_bytes()[:length])
-    assert "cut short" in refused(folder, capsys, ["predict", "cut.json", "good.csv", "-o", "out.csv"])
-
-
-def test_a_count_table_that_would_not_fit_is_refused_by_name_and_size(folder, capsys, monkeypatch):
-    monkeypatch.setattr("tanager.counts.count_store.MEMORY_LIMIT", 2**15)
-    rows = "".join(f"a{k % 200},b{k % 199},{'yn'[k // 7 % 2]}\n" for k in range(400))
-    (folder / "wide.csv").write_text("first,second,y\n" + rows)
-    message = refused(folder, capsys, ["fit", "wide.csv", "--class", "y", "-o", "new.json"])
-    assert "GiB" in message
-    assert "'first'" in message
-
-
 def test_errors_of_a_process_have_no_traceback(folder):
     done = subprocess.run(
         [sys.executable, "-m", "tanager", "predict", "model.json", "absent.csv"], capture_output=True, text=True
@@ -271,26 +247,6 @@ def test_a_fault_of_the_program_is_one_line_and_code_1(folder, capsys, monkeypat
     monkeypatch.setenv("TANAGER_DEBUG", "1")
     with pytest.raises(KeyError):
         run(["fit", "good.csv", "--class", "y", "-o", "new.json"])
-
-
-def test_an_interrupted_command_is_quiet_and_leaves_no_file(folder, capsys, monkeypatch):
-    def interrupt(*args: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("tanager.classifiers.base.TableClassifier.fit", interrupt)
-    assert run(["fit", "good.csv", "--class", "y", "-o", "new.json"]) == 130
-    assert capsys.readouterr() == ("", "")
-    assert sorted(path.name for path in folder.iterdir()) == ["good.csv", "model.json"]
-
-
-def test_a_reader_that_stops_early_is_no_error(folder):
-    (folder / "long.csv").write_text("x,c\n" + "1,u\n" * 200_000)
-    for options, first in ("--proba", "y,P(y=a),P(y=b)\n"), ("--json", "[\n"), ("", "y\n"):
-        predict = f"'{sys.executable}' -m tanager predict model.json long.csv {options}"
-        command = f"set -o pipefail; {predict} | head -n 1"
-        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
-        assert done.returncode == 0
-        assert (done.stdout, done.stderr) == (first, "")
 
 
 @pytest.mark.parametrize("labels", ["ab", "01"], ids=["text", "numbers"])

@@ -108,11 +108,3 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
 def test_bad_arguments_are_one_line_and_change_nothing(folder, capsys, arguments, words):
     Path("cut.bif").write_bytes(Path("expert.bif").read_bytes()[:-20])
     assert words in refused(capsys, ["convert", *arguments])
-
-
-def test_help_has_examples_that_run(folder, capsys):
-    assert run(["convert", "--help"]) == 0
-    out = capsys.readouterr().out
-    assert "Examples" in out
-    assert "tanager convert expert.bif expert.json" in out
-    assert run(["convert", "expert.bif", "expert.json"]) == 0

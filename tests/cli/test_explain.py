@@ -86,12 +86,6 @@ def test_classes_that_are_numbers_are_found_by_their_text(tmp_path, monkeypatch,
     assert {row["against"] for row in json.loads(capsys.readouterr().out)} == {"1"}
 
 
-def test_the_total_of_a_row_comes_before_what_it_is_the_sum_of(iris, capsys):
-    assert run(["explain", "m.json", "rows.csv"]) == 0
-    first = capsys.readouterr().out.split("Row ")[1].splitlines()
-    assert "log odds, the sum" in first[4]
-
-
 def test_the_training_table_has_the_cross_validated_quality_as_its_headline(iris, capsys):
     command = ["fit", "iris.csv", "--class", "species", "-o", "m.json", "--structure", "naive-bayes"]
     assert run([*command, *FREQUENCIES]) == 0

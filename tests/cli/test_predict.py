@@ -52,13 +52,6 @@ def test_every_row_is_there_once_in_its_order_beside_what_was_kept(model, output
     assert found.column("species").to_pylist() == load_model("m.json").predict(model).tolist()
 
 
-def test_kept_columns_are_in_json_too(model, capsys):
-    capsys.readouterr()
-    assert run(["predict", "m.json", "new.csv", "--keep", "id", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert [row["id"] for row in rows] == [f"{k:04d}" for k in range(150)]
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

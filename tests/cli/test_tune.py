@@ -66,7 +66,10 @@ def test_options_reach_the_function(folder, capsys):
         "--parameters",
         "likelihood-gradient",
     ]
-    assert run(["tune", "expert.bif", "data.csv", "-q", "Cancer", "-q", "Smoker", *options, "--json"]) == 0
+    assert (
+        run(["tune", "expert.bif", "data.csv", "-q", "Cancer", "-q", "Smoker", "--missing", "?", *options, "--json"])
+        == 0
+    )
     rows = pd.read_csv("data.csv", dtype=str, na_values="?")
     expected = tune(
         read_network("expert.bif"),

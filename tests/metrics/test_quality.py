@@ -18,8 +18,8 @@ from tanager.metrics import (
     ReliabilityCurve,
     accuracy,
     areas_under_roc,
+    basic,
     bin_sums,
-    bootstrap,
     brier,
     confusion_matrix,
     log_loss,
@@ -161,7 +161,7 @@ def test_an_area_with_weights_is_that_of_scikit_learn(case, data):
 
 
 def test_intervals_are_percentiles_of_the_measures_of_tables_drawn_by_hand(monkeypatch):
-    monkeypatch.setattr(bootstrap, "MAX_DRAWS", 200)
+    monkeypatch.setattr(basic, "MAX_DRAWS", 200)
     generator = np.random.default_rng(5)
     p, codes = generator.dirichlet([1, 1, 1], 40), generator.integers(0, 3, 40)
     units = np.arange(40) // 4

@@ -112,8 +112,3 @@ def test_a_folder_with_other_results_is_refused(sets, capsys):
     assert run(command) == 0
     assert run([*command, "--seed", "1"]) == 2
     assert "other settings" in capsys.readouterr().err
-
-
-def test_help_has_an_example(capsys):
-    assert run(["--help"]) == 0
-    assert "experiments.compare --field" in capsys.readouterr().out

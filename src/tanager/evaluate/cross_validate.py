@@ -9,7 +9,7 @@ import hashlib
 import time
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -155,12 +155,10 @@ def validate(clf: Any, X: Any, y: Labels, held_out: HeldOut, update: Update | No
     return Quality.of(predictions, classes, base_rate, words, units)
 
 
-@dataclass(frozen=True)
-class JudgedFold:
+class JudgedFold(NamedTuple):
     """A classifier fitted to the training rows of a fold, and P(class | row) of its test rows.
 
-    answer                        its predictions, in place of probabilities, where it gives none
-    fit_seconds, predict_seconds  of processor time, which other programs on the machine do not lengthen
+    `answer` has its predictions where it gives no probabilities. Seconds are of processor time.
     """
 
     fitted: Any
@@ -230,28 +228,20 @@ class HeldOut:
         if self.times is not None:
             words = f"{n_folds} periods, each judged by a model of the rows before it"
             return later_rows(self.times, n_folds), words
-        if self.groups is not None:
-            n_groups = len(np.unique(self.groups))
-            words = f"{n_folds} folds of {n_groups:,} groups{self._repeated}"
-            return [
-                fold
-                for repeat in range(self.repeats)
-                for fold in grouped_folds(class_codes, self.groups, n_folds, self.seed + repeat)
-            ], words
         n_rows = len(class_codes)
         cost = n_rows * n_attributes * (int(class_codes.max()) + 1)
-        if self.folds is None and self.repeats == 1 and cost > MAX_COST_FOR_FOLDS:
+        if self.groups is None and self.folds is None and self.repeats == 1 and cost > MAX_COST_FOR_FOLDS:
             n_held_out = min(n_rows // FOLDS, MAX_ROWS_HELD_OUT)
             return [one_part(class_codes, n_held_out, self.seed)], f"one part of {n_held_out:,} rows held out"
-        return [
-            fold
-            for repeat in range(self.repeats)
-            for fold in stratified_folds(class_codes, n_folds, self.seed + repeat)
-        ], f"{n_folds} folds{self._repeated}"
-
-    @property
-    def _repeated(self) -> str:
-        return "" if self.repeats == 1 else f", repeated {self.repeats} times"
+        folds: list[Fold] = []
+        for seed in range(self.seed, self.seed + self.repeats):
+            if self.groups is None:
+                folds += stratified_folds(class_codes, n_folds, seed)
+            else:
+                folds += grouped_folds(class_codes, self.groups, n_folds, seed)
+        of_groups = "" if self.groups is None else f" of {len(np.unique(self.groups)):,} groups"
+        repeated = "" if self.repeats == 1 else f", repeated {self.repeats} times"
+        return folds, f"{n_folds} folds{of_groups}{repeated}"
 
     def _check(self, n_folds: int) -> None:
         if n_folds < 2:

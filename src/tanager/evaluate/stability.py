@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 from sklearn.base import clone
 
 from tanager.additive.importance import attribute_importance, class_odds
@@ -18,6 +18,7 @@ from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.intervals import Preparation
 from tanager.errors import OptionError
 from tanager.html_table import Bar, html_table
+from tanager.metrics.quality import text_table
 from tanager.runtime.resources import thread_limit
 from tanager.table.read_columns import make_frame
 
@@ -38,7 +39,7 @@ class Stability:
     links       (parent, child) edges between attributes, or pairs of effects in the order of their names; the most
                 frequent first
     frequency   (n_links,) the share of the fits that have each
-    used        (n_attributes,) the share of the fits in which the attribute says anything
+    used        (n_attributes,) the share of the fits in which the attribute is informative
     rising      (n_attributes,) of effects of a numeric attribute on the last class: the share of the fits in which its
                 log odds rise from the low half of the rows to the high half; NaN for others
     directed    whether links have a direction
@@ -55,9 +56,7 @@ class Stability:
     @property
     def ranks(self) -> Array:
         """(n_draws, n_attributes) 1 for the strongest attribute of a fit; attributes of equal strength share a rank."""
-        stronger = self.importance[:, np.newaxis, :] > self.importance[:, :, np.newaxis]
-        equal = (self.importance[:, np.newaxis, :] == self.importance[:, :, np.newaxis]).sum(axis=2)
-        ranks: Array = 1.0 + stronger.sum(axis=2) + (equal - 1) / 2
+        ranks: Array = rankdata(-self.importance, axis=1)
         return ranks
 
     @property
@@ -67,13 +66,11 @@ class Stability:
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
-        frame = self._attribute_columns()
-        lines = [dict(zip(frame, line, strict=True)) for line in zip(*frame.values(), strict=True)]
-        links = [
-            {"from": one, "to": other, "frequency": share}
-            for (one, other), share in zip(self.links, self.frequency.tolist(), strict=True)
-        ]
-        return {"fits": len(self.importance), "attributes": lines, "directed": self.directed, "links": links}
+        attributes, links = (
+            [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+            for columns in (self._attribute_columns(), self._link_columns())
+        )
+        return {"fits": len(self.importance), "attributes": attributes, "directed": self.directed, "links": links}
 
     def to_frame(self, library: str = "pandas") -> Any:
         """A line per attribute, the strongest first: importance and rank with intervals, how often used and rising."""
@@ -81,9 +78,11 @@ class Stability:
 
     def links_frame(self, library: str = "pandas") -> Any:
         """A line per link: its two ends, and the share of the fits that have it."""
-        ends: tuple[Sequence[str], Sequence[str]] = tuple(zip(*self.links, strict=True)) if self.links else ((), ())  # type: ignore[assignment]
-        columns = {"from": list(ends[0]), "to": list(ends[1]), "frequency": self.frequency.tolist()}
-        return make_frame(columns, library)
+        return make_frame(self._link_columns(), library)
+
+    def _link_columns(self) -> dict[str, list[Any]]:
+        first, second = ([link[k] for link in self.links] for k in (0, 1))
+        return {"from": first, "to": second, "frequency": self.frequency.tolist()}
 
     def _attribute_columns(self) -> dict[str, list[Any]]:
         order, tail = self.order, (1.0 - LEVEL) / 2.0
@@ -104,49 +103,41 @@ class Stability:
         }
 
     def _lines(self) -> list[tuple[str, str, str, str, str]]:
-        columns = self._attribute_columns()
-        lines = []
-        for name, middle, low, high, rank, first, last, used, rising in zip(*columns.values(), strict=True):
-            lines.append(
-                (
-                    name,
-                    f"{middle:.3f} ({low:.3f} to {high:.3f})",
-                    f"{rank:g} ({first:g} to {last:g})",
-                    f"{used:.0%}",
-                    "" if rising is None else f"{rising:.0%}",
-                )
+        return [
+            (
+                name,
+                f"{middle:.3f} ({low:.3f} to {high:.3f})",
+                f"{rank:g} ({first:g} to {last:g})",
+                f"{used:.0%}",
+                "" if rising is None else f"{rising:.0%}",
             )
-        return lines
+            for name, middle, low, high, rank, first, last, used, rising in zip(
+                *self._attribute_columns().values(), strict=True
+            )
+        ]
+
+    @property
+    def _title(self) -> str:
+        return f"{len(self.importance)} fits to rows of random weights"
+
+    def _link_lines(self, sign: str) -> list[tuple[str, float]]:
+        ends = (f"{one} {sign if self.directed else '&'} {other}" for one, other in self.links)
+        return list(zip(ends, self.frequency.tolist(), strict=True))
 
     def __str__(self) -> str:
-        head = HEADINGS
-        lines = [head, *self._lines()[:LINES_IN_TEXT]]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-        text = [f"{len(self.importance)} fits to rows of random weights"]
-        text += [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-        ]
-        left = len(self.attributes) - LINES_IN_TEXT
-        if left > 0:
-            text.append(f"... and {left:,} more attributes")
-        sign = "->" if self.directed else "&"
-        shown = list(zip(self.links, self.frequency.tolist(), strict=True))[:LINES_IN_TEXT]
-        if shown:
+        text = [self._title, text_table(HEADINGS, self._lines()[:LINES_IN_TEXT])]
+        if len(self.attributes) > LINES_IN_TEXT:
+            text.append(f"... and {len(self.attributes) - LINES_IN_TEXT:,} more attributes")
+        if self.links:
             text.append("\nlinks, and the share of the fits that have them")
-            text += [f"{share:5.0%}  {one} {sign} {other}" for (one, other), share in shown]
-        left = len(self.links) - LINES_IN_TEXT
-        if left > 0:
-            text.append(f"... and {left:,} more links")
+            text += [f"{share:5.0%}  {link}" for link, share in self._link_lines("->")[:LINES_IN_TEXT]]
+        if len(self.links) > LINES_IN_TEXT:
+            text.append(f"... and {len(self.links) - LINES_IN_TEXT:,} more links")
         return "\n".join(text)
 
     def _repr_html_(self) -> str:
-        title = f"{len(self.importance)} fits to rows of random weights"
-        attributes = html_table(title, HEADINGS, self._lines())
-        sign = "→" if self.directed else "&"
-        rows = [
-            (f"{one} {sign} {other}", Bar(f"{share:.0%}", share))
-            for (one, other), share in zip(self.links, self.frequency.tolist(), strict=True)
-        ]
+        attributes = html_table(self._title, HEADINGS, self._lines())
+        rows = [(link, Bar(f"{share:.0%}", share)) for link, share in self._link_lines("→")]
         return attributes + (html_table("Links", ["link", "share of the fits", ""], rows) if rows else "")
 
 
