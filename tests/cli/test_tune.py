@@ -54,22 +54,8 @@ def test_the_tuned_network_may_go_to_standard_output(folder, capfdbinary):
 
 
 def test_options_reach_the_function(folder, capsys):
-    options = [
-        "--strength",
-        "5",
-        "--folds",
-        "3",
-        "--seed",
-        "4",
-        "--missing",
-        "?",
-        "--parameters",
-        "likelihood-gradient",
-    ]
-    assert (
-        run(["tune", "expert.bif", "data.csv", "-q", "Cancer", "-q", "Smoker", "--missing", "?", *options, "--json"])
-        == 0
-    )
+    options = ["--strength", "5", "--folds", "3", "--seed", "4", "--parameters", "likelihood-gradient", "--json"]
+    assert run(["tune", "expert.bif", "data.csv", "-q", "Cancer", "-q", "Smoker", "--missing", "?", *options]) == 0
     rows = pd.read_csv("data.csv", dtype=str, na_values="?")
     expected = tune(
         read_network("expert.bif"),

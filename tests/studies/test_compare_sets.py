@@ -19,18 +19,7 @@ def sets(tmp_path, monkeypatch):
 
 
 def test_tables_are_printed_and_pictures_drawn(sets, tmp_path, capsys):
-    command = [
-        "nb=naive-bayes:frequency",
-        "tan:ll:frequency",
-        "--data",
-        "sets",
-        "--folds",
-        "3",
-        "--jobs",
-        "1",
-        "-o",
-        "out",
-    ]
+    command = ["nb=naive-bayes:frequency", "tan:ll:frequency", "--data", "sets", "--folds", "3", "--jobs", "1", "-oout"]
     assert run([*command, "--page", "page.md"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -45,18 +34,8 @@ def test_tables_are_printed_and_pictures_drawn(sets, tmp_path, capsys):
 
 
 def test_json_holds_the_means(sets, capsys):
-    command = [
-        "tan=tan:ll:frequency",
-        "--data",
-        "sets",
-        "--sets",
-        "easy,split",
-        "--jobs",
-        "1",
-        "--given-split",
-        "--json",
-    ]
-    assert run(command) == 0
+    command = ["tan=tan:ll:frequency", "--data", "sets", "--sets", "easy,split", "--jobs", "1", "--given-split"]
+    assert run([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["compare"]["error"]["tan"]) == {"easy", "split"}
 
