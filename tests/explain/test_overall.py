@@ -12,8 +12,6 @@ from sklearn.datasets import load_iris
 
 from random_networks import joint, networks, random_network
 from tanager import DataError, NaiveBayesClassifier, Network, OptionError, TANClassifier, explain
-from tanager.network import family_joints as module
-from tanager.network.family_joints import edge_information
 
 IRIS = load_iris(as_frame=True)
 
@@ -50,12 +48,12 @@ def test_strengths_are_conditional_informations_of_the_joint(network):
 
 def test_strengths_of_a_network_too_large_to_sum_are_drawn(monkeypatch):
     network = random_network(5, [3, 2, 3, 2, 3], density=0.9)
-    exact = edge_information(network)
-    monkeypatch.setattr(module, "EXACT_BYTES", 1)
-    drawn = edge_information(network)
+    exact = network.edge_information
+    monkeypatch.setattr("tanager.network.network.EXACT_BYTES", 1)
+    drawn = network.edge_information
     assert not np.array_equal(drawn, exact)
     np.testing.assert_allclose(drawn, exact, atol=5e-3)
-    np.testing.assert_array_equal(drawn, edge_information(network))
+    np.testing.assert_array_equal(drawn, network.edge_information)
 
 
 def test_removal_in_a_tree_sums_the_attribute_out():

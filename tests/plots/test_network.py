@@ -10,7 +10,6 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from plots.conftest import assert_apart
 from random_networks import networks, random_network
 from tanager import NaiveBayesClassifier, OptionError, TANClassifier, explain
-from tanager.network.family_joints import edge_information
 from tanager.network.network import Network
 from tanager.plots import plot_network
 from tanager.plots.network import CLASS_COLOUR
@@ -120,7 +119,7 @@ def test_the_widest_edge_is_the_strongest():
     ax = plot_network(network)
     arrows = [patch for patch in ax.patches if isinstance(patch, FancyArrowPatch)]
     drawn = sorted(arrow.get_linewidth() for arrow in arrows)
-    strength = edge_information(network)
+    strength = network.edge_information
     assert len(drawn) <= len(strength)
     assert drawn[-1] == pytest.approx(3.6)
     kept = np.sort(0.6 + 3.0 * strength / strength.max())

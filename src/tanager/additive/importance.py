@@ -14,7 +14,6 @@ from tanager.additive.forest import BLOCK_ROWS, Forest
 from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array, Codes
 from tanager.html_table import bars, html_table
-from tanager.network.family_joints import edge_information
 from tanager.table.binning import fine_codes
 from tanager.table.columns import code_dtype
 from tanager.table.rows import EncodedBatch, Rows
@@ -104,12 +103,7 @@ def edge_strength(network: AnyModel) -> Array:
 
     The edge from the class to an attribute is its main effect, the edge between two attributes their pair effect.
     """
-    if network.kind == "tables":
-        return edge_information(network)
-    if network.kind == "mixtures":
-        strengths = [dict(zip(one.dag.edges, edge_information(one), strict=True)) for one in network.members]
-        return network.weights @ np.array([[found[edge] for edge in network.dag.edges] for found in strengths])
-    if network.kind == "trees":
+    if network.kind != "effects":
         return network.edge_information
     target = len(network.mains)
     ends = ((target, *term) if len(term) == 1 else term for term in network.terms)

@@ -12,7 +12,6 @@ import numpy as np
 from tanager.arrays import Array, Codes
 from tanager.counts.family import Family
 from tanager.missing.rule import Classes, Contributions, GapRule, answer_apart
-from tanager.network.family_joints import exact_joints, family_joints
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 
@@ -58,7 +57,7 @@ class Skipped(GapRule):
     def means(self) -> Array:
         """(n_nodes, n_classes) what a family with a missing cell adds instead: m_c."""
         network, target = self.network, len(self.network.nodes) - 1
-        joints = (exact_joints if self.exact else family_joints)(network)
+        joints = network.family_joints(self.exact)
         found = np.empty((len(network.nodes), network.n_states[-1]))
         for family, table, joint in zip(network.dag.families, network.tables, joints, strict=True):
             probability, weight = (_by_class(values, family, network.n_states) for values in (table, joint))

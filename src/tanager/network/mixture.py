@@ -165,6 +165,13 @@ class MixtureNetwork(HasColumns):
         """Log probability of the cells present in each row (natural logarithm), the others summed out."""
         return self.mix(member.log_likelihood(X)[:, np.newaxis] for member in self.members)[:, 0]
 
+    @property
+    def edge_information(self) -> Array:
+        """The information along each edge that all members have: the mean of the members'."""
+        strengths = [dict(zip(member.dag.edges, member.edge_information, strict=True)) for member in self.members]
+        mean: Array = self.weights @ np.array([[each[edge] for edge in self.dag.edges] for each in strengths])
+        return mean
+
     def reordered(self, order: Sequence[int]) -> MixtureNetwork:
         """The same mixture with its nodes in another order: `Network.reordered`."""
         rules = None if self.subsumption is None else self.subsumption.reordered(order)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Codes
-from tanager.counts.family import Family
-from tanager.errors import DataError, OptionError
+from tanager.arrays import Array, Codes
+from tanager.counts.family import Family, strides
+from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.html_table import html_table
 from tanager.network.columns import HasColumns
 from tanager.network.inference.junction_tree import JunctionTree, contradicting_nodes
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 Tables = tuple[NDArray[np.float64], ...]
 TOLERANCE = 1e-6
+# Bytes of the largest clique that `family_joints` sums exactly, and rows drawn where it is larger.
+EXACT_BYTES = 1 << 25
+ROWS_DRAWN = 100_000
 
 
 @dataclass(frozen=True)
@@ -190,6 +193,36 @@ class Network(HasColumns):
         nothing = self._evidence_codes({})
         joint = self._tree(nothing, family.nodes).posterior(self.tables, nothing)
         return joint.reshape(family.class_shape(n_states))
+
+    def family_joints(self, exact: bool = False) -> Tables:
+        """P(parents, child) of every family without evidence, (parent configurations, states) each.
+
+        Where a clique would take more than 32 MiB, and unless `exact`, the distribution of the parents is estimated
+        from 100,000 rows drawn from the network, always the same ones; the tables themselves are never estimated.
+        """
+        limit = None if exact else EXACT_BYTES
+        tree = JunctionTree.of(self.dag, self.n_states, names=self.nodes, memory_limit=limit)
+        try:
+            return tree.expected_counts(self.tables, np.array([self.n_states])).tables
+        except MemoryLimitError:
+            if exact:
+                raise
+        codes = sample_codes(self.dag, self.tables, ROWS_DRAWN, np.random.default_rng(0))
+        joints = []
+        for family, table in zip(self.dag.families, self.tables, strict=True):
+            steps = np.array(strides(family.parents, self.n_states), dtype=np.int64)
+            shares = np.bincount(codes[:, family.parents] @ steps, minlength=len(table)) / ROWS_DRAWN
+            joints.append(shares[:, np.newaxis] * table)
+        return tuple(joints)
+
+    @property
+    def edge_information(self) -> Array:
+        """I(child; parent | other parents) of each edge of the DAG, in nats, without evidence."""
+        information = []
+        for family, table in zip(self.dag.families, self.family_joints(), strict=True):
+            joint = table.reshape([self.n_states[node] for node in family.nodes])
+            information += [conditional_information(joint, axis) for axis in range(len(family.parents))]
+        return np.array(information, dtype=np.float64)
 
     def encode(self, X: object) -> NDArray[np.int64]:
         """Codes (n_rows, n_nodes) of a table whose columns are nodes; an absent column is a missing one."""
@@ -354,6 +387,16 @@ def sample_codes(
         cumulative = np.cumsum(tables[node], axis=1)[:, :-1]
         codes[:, node] = (generator.random(n)[:, np.newaxis] >= cumulative[configuration]).sum(axis=1)
     return codes
+
+
+def conditional_information(joint: Array, axis: int) -> float:
+    r"""I(A; B | rest) = sum p log(p p(rest) / (p(A, rest) p(B, rest))), A on `axis` and B on the last, in nats."""
+    with_a = joint.sum(axis=-1, keepdims=True)
+    with_b = joint.sum(axis=axis, keepdims=True)
+    rest = with_a.sum(axis=axis, keepdims=True)
+    seen = joint > 0
+    top, bottom = (joint * rest)[seen], (with_a * with_b)[seen]
+    return max(0.0, float((joint[seen] * np.log(top / bottom)).sum()))
 
 
 def _fault(rows: NDArray[np.float64]) -> str:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from tanager.arrays import Array, Codes
 from tanager.errors import DataError
 from tanager.network.columns import HasColumns
-from tanager.network.family_joints import edge_information
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.runtime.resources import map_threads
@@ -213,5 +212,5 @@ class TreeAverageNetwork(HasColumns):
 def _from_class(member: Network) -> list[float]:
     """The strength of the edges from the class to each attribute."""
     target = len(member.nodes) - 1
-    strength = dict(zip(member.dag.edges, edge_information(member).tolist(), strict=True))
+    strength = dict(zip(member.dag.edges, member.edge_information.tolist(), strict=True))
     return [strength[target, child] for child in range(target)]
