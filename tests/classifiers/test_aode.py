@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations, product
 from math import prod
 
@@ -103,21 +102,6 @@ def test_gaps_in_training_leave_a_row_out_of_the_families_that_have_one(smoothin
         assert alone.dag == member.dag
         for own, other in zip(member.tables, alone.tables, strict=True):
             np.testing.assert_allclose(own, other, rtol=1e-12)
-
-
-def test_with_the_class_tables_of_scikit_bayes_class_and_superparent_are_smoothed_together():
-    """(N_cp + 1) / (N + 3 r) in the place of P(c) P(p | c): its formula, by rows; `make bench` asks itself."""
-    X, y = make_table(11)
-    network, members, joint = fitted(X, y).network_, [], np.zeros((25, 3))
-    for parent, (member, states) in enumerate(zip(network.members, N_STATES, strict=True)):
-        classes = (np.bincount(y) + states) / (len(y) + 3 * states)
-        members.append(replace(member, tables=(*member.tables[:-1], classes[np.newaxis])))
-        for (t, row), c in product(enumerate(X[:25]), range(3)):
-            rows = (y == c) & (X[:, parent] == row[parent])
-            others = [(np.sum(X[rows, i] == row[i]) + 1) / (rows.sum() + N_STATES[i]) for i in range(4) if i != parent]
-            joint[t, c] += (rows.sum() + 1) / (len(y) + 3 * states) * prod(others)
-    found = replace(network, members=tuple(members)).log_joint(X[:25].astype(np.uint8), normalized=True)
-    np.testing.assert_allclose(np.exp(found), joint / joint.sum(axis=1, keepdims=True), rtol=1e-10)
 
 
 def test_weights_by_information_are_what_superparents_tell_of_the_class():

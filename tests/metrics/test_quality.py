@@ -165,7 +165,7 @@ def test_intervals_are_percentiles_of_the_measures_of_tables_drawn_by_hand(monke
     generator = np.random.default_rng(5)
     p, codes = generator.dirichlet([1, 1, 1], 40), generator.integers(0, 3, 40)
     units = np.arange(40) // 4
-    low, high = measure_intervals(p, codes, units, seed=9)
+    low, high = measure_intervals(p, codes, units, random_state=9)
     again, drawn = np.random.default_rng(9), []
     for _ in range(200):
         rows = np.concatenate([np.flatnonzero(units == unit) for unit in again.integers(10, size=10)])

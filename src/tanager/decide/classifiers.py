@@ -55,7 +55,8 @@ class DecidingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, ABC
 
     def predict(self, X: object) -> NDArray[np.generic]:
         """The class decided for in each row; None where a person is to be asked."""
-        return self.decision_.labels(self.predict_proba(X), self.classes_)
+        probabilities = self.predict_proba(X)
+        return self.decision_.labels(probabilities, self.classes_)
 
     def predict_proba(self, X: object) -> NDArray[np.float64]:
         """P(class | row), whatever is decided."""

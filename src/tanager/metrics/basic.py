@@ -114,7 +114,7 @@ def one_hot(class_codes: ClassCodes, n_classes: int) -> NDArray[np.bool_]:
 
 
 def measure_intervals(
-    probabilities: Probabilities, class_codes: ClassCodes, units: NDArray[np.generic], seed: int = 0
+    probabilities: Probabilities, class_codes: ClassCodes, units: NDArray[np.generic], random_state: int = 0
 ) -> tuple[Measures, Measures]:
     """The ends of a 95 % interval of each measure, by the percentiles of a bootstrap.
 
@@ -127,7 +127,7 @@ def measure_intervals(
     truth = one_hot(class_codes, n_classes)
     areas = [ClassArea(p, is_class) for p, is_class in zip(probabilities.T, truth.T, strict=True)]
     n_draws = int(np.clip(CELLS_IN_ALL_DRAWS // probabilities.size, MIN_DRAWS, MAX_DRAWS))
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(random_state)
     draws = np.empty((n_draws, len(Measures._fields)))
     for draw in draws:
         times = np.bincount(generator.integers(len(distinct), size=len(distinct)), minlength=len(distinct))
