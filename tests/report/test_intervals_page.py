@@ -8,7 +8,6 @@ import pytest
 from report.models import class_with_parents, mixed_table, random_codes, rows_of, table
 from tanager import AdditiveClassifier, NaiveBayesClassifier, TANClassifier, explain, report
 from tanager.report import collect
-from tanager.report.json_page import to_page_json
 
 MINUS = "\N{MINUS SIGN}"
 OF = """
@@ -42,15 +41,6 @@ def test_intervals_of_any_evidence_are_those_of_predict_interval(page, kind, tmp
     clf.prepare_intervals(X, y)
     # The page keeps two bytes of each number of the factor.
     check_any_evidence(page, clf, report(clf, X, path=tmp_path / "page.html"), 2e-4)
-
-
-def test_a_posterior_of_many_classes_is_kept_in_one_byte_a_number(page, tmp_path, monkeypatch):
-    clf, X, y = fit("three classes")
-    clf.prepare_intervals(X, y)
-    without = len(to_page_json({**collect.collect(clf, X), "intervals": None, "card": None}))
-    monkeypatch.setattr(collect, "ROOM_FOR_ALL", without + clf.posterior_.factor.size * 2)
-    monkeypatch.setattr(collect, "ROOM_FOR_POSTERIOR", 0)
-    check_any_evidence(page, clf, report(clf, X, path=tmp_path / "page.html"), 2e-3)
 
 
 @pytest.mark.parametrize("kind", ["three classes", "tables"])

@@ -7,7 +7,7 @@ from copy import copy
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.arrays import Array, Codes
+from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.report.json_page import Json, pack, to_page_json
 from tanager.report.model_section import describe_missing, describe_numbers, describe_trees
@@ -90,45 +90,31 @@ def _ends(clf: TableClassifier, posterior: AnyPosterior, codes: Codes) -> str | 
     return packed if len(packed) <= MAX_BYTES else None
 
 
-STEPS = ((2, np.int16, 32_767), (1, np.int8, 127))
-"""Bytes of a number, and steps from zero to the largest: deviations are off by 1e-4 of themselves, and by 2e-3."""
-
-
 def describe_posterior(posterior: AnyPosterior, level: float, room: int) -> dict[str, Json] | None:
     """The posterior from which the page computes intervals of a level for any evidence; None if it does not fit.
 
     room  characters that it may take
     """
-    described: dict[str, Json] | None
     match posterior:
         case ReferencePosterior():
-            described = _reference(posterior, room)
+            if posterior.factor.size * 8 / 3 > room:  # two bytes each in base 64; they hardly deflate
+                return None
+            described = _reference(posterior)
         case DirichletPosterior():
             described = {"rows": pack(np.concatenate([rows.ravel() for rows in posterior.rows]))}
         case BootstrapPosterior():
             described = _draws(posterior, level)
-    return described if described is not None and len(to_page_json(described)) <= room else None
+    return described if len(to_page_json(described)) <= room else None
 
 
-def _factor(factor: Array, room: int) -> dict[str, Json] | None:
-    """Each line, (..., rank), in whole steps: of two bytes each, of one where that would be too much; else None."""
-    largest = np.maximum(np.abs(factor).max(axis=-1), 1e-300)
-    for n_bytes, kind, n_steps in STEPS:
-        if factor.size * n_bytes * 4 / 3 > room:  # in base 64; they hardly deflate
-            continue
-        scales = largest / n_steps
-        whole = np.round(factor / scales[..., np.newaxis]).astype(kind)
-        return {"rank": factor.shape[-1], "bytes": n_bytes, "factor": pack(whole), "steps": pack(scales)}
-    return None
-
-
-def _reference(posterior: ReferencePosterior, room: int) -> dict[str, Json] | None:
-    factor, features = _factor(posterior.factor, room), posterior.features
-    if factor is None:
-        return None
-    terms = features.terms
+def _reference(posterior: ReferencePosterior) -> dict[str, Json]:
+    """The factor, each line (..., rank) in steps of 2**-15 of its largest: deviations are off by 1e-4 of themselves."""
+    factor, features, terms = posterior.factor, posterior.features, posterior.features.terms
+    steps = np.maximum(np.abs(factor).max(axis=-1), 1e-300) / 32_767
     return {
-        **factor,
+        "rank": factor.shape[-1],
+        "factor": pack(np.round(factor / steps[..., np.newaxis]).astype(np.int16)),
+        "steps": pack(steps),
         "attributes": list(terms.attributes),
         "pairs": [list(pair) for pair in terms.pairs],
         "widths": [[main.shape[1], pair.shape[1]] for main, pair in zip(features.mains, features.paired, strict=True)],

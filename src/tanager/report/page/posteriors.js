@@ -10,8 +10,6 @@ async function makePosterior(given, network, target, gaps) {
   return make(given.posterior, network, target, gaps, given.reach);
 }
 
-const unpackFactor = ({ factor, bytes }) => unpack(factor, bytes === 1 ? Int8Array : Int16Array);
-
 // The models that were learnt from rows of random weights.
 async function makeDraws({ draws, reach }, network, target) {
   const models = await Promise.all(draws.map(async ({ gaps, parents, ...own }) => {

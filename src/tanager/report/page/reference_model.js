@@ -9,7 +9,7 @@ async function unpackFeatures(given, nodes) {
   });
   const numbers = {};
   for (const key of ["means", "scales", "mean", "steps"]) numbers[key] = await unpack(given[key], Float64Array);
-  return { ...given, ...numbers, mains: tables(0), paired: tables(1), left: await unpack(given.left, Uint8Array), factor: await unpackFactor(given) };
+  return { ...given, ...numbers, mains: tables(0), paired: tables(1), left: await unpack(given.left, Uint8Array), factor: await unpack(given.factor, Int16Array) };
 }
 
 // The features of coarse codes, a missing one being the number of states: attributes, products of two, leaves of trees; see `tanager.uncertainty.reference`.
