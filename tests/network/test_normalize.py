@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax
 
-from network.perfect_structures import free_tables, log_posterior, perfect_structures
 from oracle import joint_distribution
+from random_networks import free_tables, log_posterior, perfect_structures
 from tanager.errors import OptionError
 from tanager.network.normalize import most_likely_tables, normalize_tables
 from tanager.structure.dag import Dag, is_perfect, is_perfect_for

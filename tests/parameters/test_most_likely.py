@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from network.perfect_structures import log_posterior
 from oracle import count_rows, joint_distribution, random_batch
 from parameters.tasks import task_of
-from random_networks import joint
+from random_networks import joint, log_posterior
 from tanager import BayesianNetworkClassifier
 from tanager.network.normalize import most_likely_tables, normalize_tables
 from tanager.parameters import Conditional, Frequency, class_cells

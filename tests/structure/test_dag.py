@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from random_networks import joint, random_network
+from random_networks import dags, joint, random_network
 from tanager import tune
 from tanager.counts.family import Family
 from tanager.errors import OptionError
@@ -24,18 +24,6 @@ NETWORKS = st.builds(
     st.lists(st.integers(2, 3), min_size=2, max_size=5),
     st.sampled_from([0.2, 0.5, 0.8]),
 )
-
-
-@st.composite
-def dags(draw):
-    """Parents among the earlier nodes of a random order."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n_nodes, density = draw(st.integers(1, 7)), draw(st.sampled_from([0.2, 0.5, 0.9]))
-    order = rng.permutation(n_nodes).tolist()
-    parents = [()] * n_nodes
-    for place, node in enumerate(order):
-        parents[node] = tuple(earlier for earlier in order[:place] if rng.random() < density)
-    return Dag(tuple(parents))
 
 
 @given(dags())

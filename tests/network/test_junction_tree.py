@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from itertools import product
+from math import prod
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from random_networks import joint, random_network
+from random_networks import dags, joint, random_network
 from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.network.inference import evidence_rows
+from tanager.network.inference.elimination_plan import EliminationPlan, min_fill_cliques
 from tanager.network.inference.evidence_rows import EvidenceRows, distinct_rows
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.network import Network
@@ -425,3 +427,51 @@ def test_rows_prepared_once_give_what_their_codes_give():
     assert (tree.log_evidence(network.tables, rows) == tree.log_evidence(network.tables, codes)).all()
     one, other = (tree.expected_counts(network.tables, given, weights) for given in (rows, codes))
     assert all((a == b).all() for a, b in zip(one.tables, other.tables, strict=True))
+
+
+def cliques(plan):
+    return [{place, *plan.later[place]} for place in range(plan.n_open)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(dags(9), st.lists(st.integers(1, 4), min_size=9, max_size=9), st.data())
+def test_what_a_clique_leaves_behind_fits_into_the_next_one_of_its_nodes(dag, n_states, data):
+    n_states = n_states[: dag.n_nodes]
+    query = data.draw(st.lists(st.sampled_from(range(dag.n_nodes)), max_size=2, unique=True))
+    plan = EliminationPlan.of(dag, n_states, query, (), ())
+    assert sorted(plan.nodes) == list(range(dag.n_nodes))
+    assert plan.nodes[plan.n_summed :] == tuple(query)
+    for place, later in enumerate(plan.later):
+        assert all(place < other for other in later)
+        assert not later or set(later) <= {later[0], *plan.later[later[0]]}
+    for family in plan.families:
+        assert set(family.places) <= {family.places[0], *plan.later[family.places[0]]}
+
+
+@settings(max_examples=60, deadline=None)
+@given(dags(9), st.lists(st.integers(1, 4), min_size=9, max_size=9), st.data())
+def test_rooting_the_tree_at_one_query_makes_no_clique_larger(dag, n_states, data):
+    n_states = n_states[: dag.n_nodes]
+    query = data.draw(st.sampled_from(range(dag.n_nodes)))
+
+    def largest(plan):
+        return max(prod(plan.n_states[p] for p in clique) for clique in cliques(plan))
+
+    assert largest(EliminationPlan.of(dag, n_states, [query], (), ())) == largest(
+        EliminationPlan.of(dag, n_states, [], (), ())
+    )
+
+
+def test_min_fill_gives_a_ring_of_n_nodes_n_minus_two_triangles():
+    n = 7
+    ring = {node: {(node - 1) % n, (node + 1) % n} for node in range(n)}
+    sizes = [len(clique) for clique in min_fill_cliques(ring, [2] * n).values()]
+    assert sizes == [3] * (n - 2) + [2, 1]
+
+
+def test_a_tan_has_one_clique_for_every_attribute_with_its_parent_and_the_class():
+    dag = Dag.augmented_naive_bayes([(), (0,), (0,), (1,)])
+    plan = EliminationPlan.of(dag, [3] * 5, [4], (), ())
+    found = {frozenset(plan.nodes[place] for place in clique) for clique in cliques(plan)}
+    assert {frozenset({1, 0, 4}), frozenset({2, 0, 4}), frozenset({3, 1, 4})} <= found
+    assert max(map(len, found)) == 3
