@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.preprocessing import Binarizer, KBinsDiscretizer, StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.table import distinct_cells
@@ -186,7 +186,6 @@ def test_a_column_that_names_rows_gets_a_warning():
     ("discretizer", "cuts"),
     [
         (KBinsDiscretizer(n_bins=2, strategy="uniform", encode="ordinal"), (4.5,)),
-        (Binarizer(threshold=6.2), (6.5,)),
         ("quantile", (0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5)),
     ],
 )

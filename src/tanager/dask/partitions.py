@@ -27,9 +27,8 @@ from tanager.table.binning import (
     cut_at_every_value,
     is_worth_cutting_again,
     states_of_both,
-    without_rows,
 )
-from tanager.table.columns import Column, NumericColumn, as_number, code_dtype, kind_of, learn_categories, look_up
+from tanager.table.columns import Column, NumericColumn, as_number, code_dtype, kind_of, learn_categories, look_up, take
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import choose_categorical, encode_rows, without_class
 from tanager.table.read_columns import check_unique, read_named
@@ -241,7 +240,7 @@ def _learn_categories(table: TrainingTable) -> TableSchema:
     return TableSchema(tuple(attributes), table.target)
 
 
-def _category_statistics(column: Column, schema: ColumnSchema, n_gaps: NDArray[np.float64]) -> ColumnStatistics:
+def _category_statistics(column: Column, schema: ColumnSchema, n_missing: NDArray[np.float64]) -> ColumnStatistics:
     """Of categories only which there are matters, not how often."""
     if isinstance(column, NumericColumn):
         distinct = [as_number(category) for category in schema.categories]
@@ -249,7 +248,7 @@ def _category_statistics(column: Column, schema: ColumnSchema, n_gaps: NDArray[n
         position = {category: index for index, category in enumerate(column.dictionary)}
         distinct = [position[category] for category in schema.categories]
     counts = ValueCounts.of_distinct(np.sort(np.array(distinct, dtype=np.float64)))
-    return ColumnStatistics(without_rows(column), counts, n_gaps, categorical=True)
+    return ColumnStatistics(take(column, slice(0)), counts, n_missing, categorical=True)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from tanager.table.columns import (
     encode_column,
     learn_categories,
     missing_cells,
+    take,
 )
 from tanager.table.discretizer import Discretizer
 from tanager.table.rows import EncodedBatch, Weights
@@ -142,7 +143,7 @@ class ColumnStatistics:
             values, class_codes = values[full], class_codes[full]
             weights = None if weights is None else weights[full]
         counts = count_values(values, class_codes, weights, n_classes=n_classes)
-        return cls(without_rows(column), counts, n_missing, categorical)
+        return cls(take(column, slice(0)), counts, n_missing, categorical)
 
     def merge(self, other: ColumnStatistics) -> ColumnStatistics:
         """Statistics of the rows of both."""
@@ -220,13 +221,6 @@ def count_missing(column: Column, class_codes: Codes, weights: Weights | None, n
             empty_weights = None if weights is None else weights[empty]
             counted += np.bincount(class_codes[empty], empty_weights, minlength=n_classes)
     return counted
-
-
-def without_rows(column: Column) -> Column:
-    """The column's name, type, unit and dictionary."""
-    if isinstance(column, NumericColumn):
-        return replace(column, values=column.values[:0])
-    return replace(column, indices=column.indices[:0])
 
 
 def cut_at_every_value(column: ColumnSchema, values: NDArray[np.generic]) -> ColumnSchema:

@@ -107,8 +107,8 @@ class RawTable:
         return RawTable(self.names, self.named, int(rows.sum()), matrix, read, self.places)
 
 
-def take(column: Column, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Column:
-    """The column of some of the rows."""
+def take(column: Column, rows: NDArray[np.bool_] | NDArray[np.integer] | slice) -> Column:
+    """The column of some of the rows; without any, its name, type, unit and dictionary."""
     if isinstance(column, NumericColumn):
         return replace(column, values=column.values[rows])
     return replace(column, indices=column.indices[rows])

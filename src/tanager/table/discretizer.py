@@ -1,4 +1,4 @@
-"""How numeric columns are cut: the discretisers known by name, and any scikit-learn transformer as one."""
+"""How numeric columns are cut: by MDLP, at quantiles, or by a scikit-learn transformer that bins."""
 
 from __future__ import annotations
 
@@ -316,13 +316,8 @@ def sees_class(discretizer: object) -> bool:
 
 
 def _transformer_cuts(transformer: object, counts: ValueCounts, n_classes: int) -> NDArray[np.float64]:
-    """Where a transformer, fitted to one column, changes its output.
-
-    One that publishes `bin_edges_` (KBinsDiscretizer, MDLPDiscretizer) is taken at its word; for any other the cuts
-    lie halfway between neighbouring training values with different output.
-    """
-    distinct = np.unique(counts.values)
-    if len(distinct) < 2:
+    """The inner edges of the bins of a transformer fitted to one column, which it publishes as `bin_edges_`."""
+    if len(np.unique(counts.values)) < 2:
         return np.empty(0)
     fitted = clone(transformer)
     X, y, weights = counts.values[:, np.newaxis], counts.classes, counts.weights
@@ -333,14 +328,9 @@ def _transformer_cuts(transformer: object, counts: ValueCounts, n_classes: int) 
         fitted.fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
     else:
         raise OptionError(f"discretizer {transformer!r} takes no sample_weight, and the weights are not whole numbers.")
-    if hasattr(fitted, "bin_edges_"):
-        return np.asarray(fitted.bin_edges_[0], dtype=np.float64)[1:-1]
-    output = np.asarray(fitted.transform(distinct[:, np.newaxis])).reshape(len(distinct), -1)
-    changes = np.flatnonzero((output[1:] != output[:-1]).any(axis=1))
-    n_bins = len(np.unique(output, axis=0))
-    if n_bins != len(changes) + 1 or (n_bins == len(distinct) and n_bins > 256):
+    if not hasattr(fitted, "bin_edges_"):
         raise OptionError(
-            f"discretizer {transformer!r} does not cut a column into intervals.",
+            f"discretizer {transformer!r} does not cut a column into intervals: it has no bin_edges_.",
             hint="use 'mdlp', 'quantile' or a transformer that bins, such as KBinsDiscretizer().",
         )
-    return midpoints(distinct[changes], distinct[changes + 1])
+    return np.asarray(fitted.bin_edges_[0], dtype=np.float64)[1:-1]

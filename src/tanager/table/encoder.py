@@ -164,21 +164,23 @@ class TableEncoder:
             return
         categorical = [j for j, column in enumerate(self.schema.attributes) if column.kind == "categorical"]
         numeric = set(range(len(places))).difference(categorical)
-        rest = sorted(numeric | encode_cells(table, categorical, self._codes_of, codes, places))
+        rest = sorted(numeric | encode_cells(table, categorical, self._codes_unless_error, codes, places))
         if rest and table.matrix is not None and is_row_major(table.matrix):
             self._encode_blocks(table, codes, places, rest)
         elif rest:
             self._encode_columns(table.columns, codes, 0, places, rest)
 
-    def _codes_of(self, position: int, column: Column) -> NDArray[np.integer] | None:
-        """The codes of some cells of an attribute; None if one is an error."""
+    def _codes_of(self, position: int, column: Column) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
+        """The codes of some cells of an attribute, and which are unseen categories, hence missing."""
         schema = self.schema.attributes[position]
-        found = encode_column(column, schema)
-        unseen = found > schema.missing_code
-        if self.unseen_is_error and unseen.any():
-            return None
-        found[unseen] = schema.missing_code
-        return found
+        codes = encode_column(column, schema)
+        unseen = codes > schema.missing_code
+        codes[unseen] = schema.missing_code
+        return codes, unseen
+
+    def _codes_unless_error(self, position: int, column: Column) -> NDArray[np.integer] | None:
+        codes, unseen = self._codes_of(position, column)
+        return None if self.unseen_is_error and unseen.any() else codes
 
     @cached_property
     def _integers(self) -> IntegerLookup | None:
@@ -210,16 +212,12 @@ class TableEncoder:
         chosen = range(len(columns)) if positions is None else positions
 
         def encode_one(position: int) -> None:
-            column, schema, target = columns[position], self.schema.attributes[position], codes[:, places[position]]
-            if len(target) >= ROWS_WORTH_LOOK_UP and self._look_up(column, schema, target):
+            column, target = columns[position], codes[:, places[position]]
+            if len(target) >= ROWS_WORTH_LOOK_UP and self._look_up(position, column, target):
                 return
-            found = encode_column(column, schema)
-            unseen = found > schema.missing_code
-            if unseen.any():
-                if self.unseen_is_error:
-                    raise _unseen(column, int(unseen.argmax()), first_row)
-                found[unseen] = schema.missing_code
-            target[:] = found
+            target[:], unseen = self._codes_of(position, column)
+            if self.unseen_is_error and unseen.any():
+                raise _unseen(column, int(unseen.argmax()), first_row)
 
         if len(codes) < ROWS_WORTH_THREADS:
             for position in chosen:
@@ -227,20 +225,18 @@ class TableEncoder:
         else:
             map_threads(encode_one, chosen)
 
-    def _look_up(self, column: Column, schema: ColumnSchema, out: Codes) -> bool:
+    def _look_up(self, position: int, column: Column, out: Codes) -> bool:
         """Write the codes by look-up, ten times as fast; False where cells are too many, or one is an error."""
         lowest, every = _every_cell(column)
         if every is None:
             return False
         cells = column.values if isinstance(column, NumericColumn) else column.indices
-        found = encode_column(every, schema)
-        unseen = found > schema.missing_code
+        found, unseen = self._codes_of(position, every)
         if self.unseen_is_error and unseen.any():
             is_error = np.empty(len(cells), dtype=np.uint8)
             look_up(unseen.astype(np.uint8), cells, lowest, is_error)
             if is_error.any():
                 return False
-        found[unseen] = schema.missing_code
         if isinstance(column, NumericColumn) and np.array_equal(found, np.arange(len(found))):
             shift(cells, lowest, out)
         else:

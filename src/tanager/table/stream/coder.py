@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Codes
 from tanager.errors import DataError
-from tanager.table.binning import ColumnStatistics, count_missing, without_rows
+from tanager.table.binning import ColumnStatistics, count_missing
 from tanager.table.columns import (
     Column,
     DictionaryColumn,
@@ -26,6 +26,7 @@ from tanager.table.columns import (
     occurring,
     shift,
     spans_little,
+    take,
 )
 from tanager.table.discretizer import Discretizer
 from tanager.table.rows import Weights
@@ -83,7 +84,7 @@ class ColumnCoder:
     def _join(self, column: Column, categorical: bool) -> None:
         if self._like is None:
             self._categorical = categorical
-            self._like = without_rows(column)
+            self._like = take(column, slice(0))
             self._numbers = None if isinstance(column, DictionaryColumn) else NumberCoder(cut=not categorical)
             if isinstance(column, NumericColumn) and self._empty is not None:
                 self._join(*self._empty)  # for its dtype
