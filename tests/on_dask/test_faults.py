@@ -16,7 +16,7 @@ import tanager
 import tanager.dask
 from tanager.dask.cluster import Cluster
 from tanager.dask.partitions import PartitionEncoder, Reader, learn_columns, packed_statistics, summarize_partition
-from tanager.errors import DataError, DataTypeError, OptionError
+from tanager.errors import DataError, DataTypeError, DataWarning, OptionError
 from tanager.parameters import Conditional
 from tanager.table.schema import ColumnSchema, TableSchema
 
@@ -140,6 +140,12 @@ def test_row_weights_that_cannot_be_used_are_refused(client, cut, table):
         model.fit(cut(table.assign(times=0), 300), "outcome", "times")
     with pytest.raises(ValueError, match="Negative values"):
         model.fit(cut(table.assign(times=-1.0), 300), "outcome", "times")
+
+
+def test_weights_whose_mean_is_far_from_one_are_warned_of(client, cut, table):
+    with pytest.warns(DataWarning, match="mean weight of a row is 20.*takes 600 rows for 12,000") as found:
+        tanager.dask.NaiveBayesClassifier(client).fit(cut(table.assign(times=20.0), 300), "outcome", "times")
+    assert len(found) == 1
 
 
 def test_a_closed_client_is_one_clear_error(cut, table):

@@ -37,7 +37,13 @@ from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import warn_of_useless_columns
 from tanager.table.rows import EncodedBatch, gather
 from tanager.table.schema import Category, ColumnSchema, TableSchema
-from tanager.table.training_table import check_classes, check_two_classes, given_weighting, say_left_out
+from tanager.table.training_table import (
+    check_classes,
+    check_two_classes,
+    given_weighting,
+    say_left_out,
+    warn_of_weights,
+)
 
 
 class DaskClassifier:
@@ -184,6 +190,8 @@ def _code_table(model: TableClassifier, needs: RowNeeds, cluster: Cluster, parti
     attributes, table = learnt.attributes, learnt.statistics
     check_two_classes(table.classes, table.n_rows)
     check_classes(partitions.reader.class_weight, table.classes)
+    if partitions.reader.weight is not None:
+        warn_of_weights(table.weight, table.n_rows + table.n_unlabelled, stacklevel=5)
     if not keep_unlabelled:
         say_left_out(table.n_unlabelled, table.n_rows + table.n_unlabelled, stacklevel=5)
     empty = [column.name for column, seen_in in zip(attributes, table.seen_in, strict=True) if seen_in < 0]

@@ -210,8 +210,9 @@ def summarize_partition(
     table, unlabelled = reader.read(frame, labels, number)
     n_unlabelled = 0 if unlabelled is None else unlabelled.table.n_rows
     complete = not (keep_unlabelled and n_unlabelled)
+    weight = 0.0 if reader.weight is None else float(frame[reader.weight].sum())
     if table is None:
-        return PartitionSummary(PartitionStatistics.empty(n_unlabelled, complete))
+        return PartitionSummary(PartitionStatistics(np.empty(0), 0, (), (), n_unlabelled, complete, weight))
     by_row = table.class_codes, table.weights, len(table.classes)
     categorical = choose_categorical(table.table, categorical_features)
     schema = rows = None
@@ -225,7 +226,7 @@ def summarize_partition(
         columns = tuple(ColumnStatistics.of(column, is_category, *by_row) for column, is_category in chosen)
     seen_in = tuple(number if len(column.counts.values) else -1 for column in columns)
     n_rows, coded = table.table.n_rows, rows is not None
-    statistics = PartitionStatistics(table.classes, n_rows, columns, seen_in, n_unlabelled, coded)
+    statistics = PartitionStatistics(table.classes, n_rows, columns, seen_in, n_unlabelled, coded, weight)
     return PartitionSummary(statistics, schema, rows)
 
 
@@ -261,6 +262,7 @@ class PartitionStatistics:
     seen_in       of each attribute, a partition in which it has a value, -1 if none
     n_unlabelled  how many rows have no class
     coded         the summaries of these partitions have all rows that are needed
+    weight        of all rows, with a class or without, where they have weights
     """
 
     classes: NDArray[np.generic]
@@ -269,11 +271,7 @@ class PartitionStatistics:
     seen_in: tuple[int, ...]
     n_unlabelled: int
     coded: bool
-
-    @classmethod
-    def empty(cls, n_unlabelled: int, coded: bool) -> PartitionStatistics:
-        """Those of no row with a class."""
-        return cls(np.empty(0), 0, (), (), n_unlabelled, coded)
+    weight: float
 
 
 def merge_packed(parts: Sequence[bytes]) -> bytes:
@@ -284,8 +282,9 @@ def merge_packed(parts: Sequence[bytes]) -> bytes:
 
 def _merge(one: PartitionStatistics, other: PartitionStatistics) -> PartitionStatistics:
     n_unlabelled, coded = one.n_unlabelled + other.n_unlabelled, one.coded and other.coded
+    weight = one.weight + other.weight
     if not one.columns or not other.columns:
-        return replace(one if one.columns else other, n_unlabelled=n_unlabelled, coded=coded)
+        return replace(one if one.columns else other, n_unlabelled=n_unlabelled, coded=coded, weight=weight)
     one, other = _with_classes(one, other.classes), _with_classes(other, one.classes)
     columns, seen_in = [], []
     for left, right, first, second in zip(one.columns, other.columns, one.seen_in, other.seen_in, strict=True):
@@ -298,7 +297,7 @@ def _merge(one: PartitionStatistics, other: PartitionStatistics) -> PartitionSta
         columns.append(left.merge(right))
         seen_in.append(first if first >= 0 else second)
     n_rows = one.n_rows + other.n_rows
-    return PartitionStatistics(one.classes, n_rows, tuple(columns), tuple(seen_in), n_unlabelled, coded)
+    return PartitionStatistics(one.classes, n_rows, tuple(columns), tuple(seen_in), n_unlabelled, coded, weight)
 
 
 def _with_classes(part: PartitionStatistics, more: NDArray[np.generic]) -> PartitionStatistics:
