@@ -59,9 +59,9 @@ class ExpectedACLL(ACLLOptimal):
     """`ACLLOptimal`, a missing cell shared out over its states as `EM`'s tables of the same structure have it.
 
     `ACLLOptimal` counts for a family the rows of which it has every cell: right where cells are missing completely at
-    random. Here N_jck are expected counts, E[N_jck | cells present], as in the last step of EM: right where a gap may
-    depend on what is present, the class included. The paper leaves missing data to future work (aCLL 2013, section 6).
-    Without gaps both are the same. The options are those of `ACLLOptimal`.
+    random. Here N_jck are expected counts, E[N_jck | observed cells], as in the last step of EM: right where it may
+    depend on the observed cells, the class included, whether a cell is missing. The paper leaves missing data to future
+    work (aCLL 2013, section 6). Without missing cells both are the same. The options are those of `ACLLOptimal`.
     """
 
     needs = "passes"

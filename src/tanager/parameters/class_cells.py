@@ -45,11 +45,11 @@ class ClassCells:
     def __post_init__(self) -> None:
         target = len(self.n_states) - 1
         attributes = tuple(tuple(node for node in family.nodes if node != target) for family in self.families)
-        sizes = [prod(self.n_states[node] for node in own) for own in attributes]
+        sizes = [prod(self.n_states[node] for node in nodes) for nodes in attributes]
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         derived = {
             "attributes": attributes,
-            "strides": tuple(strides(own, self.n_states) for own in attributes),
+            "strides": tuple(strides(nodes, self.n_states) for nodes in attributes),
             "offsets": offsets,
             "n_classes": self.n_states[-1],
             "n_cells": int(offsets[-1]),
@@ -99,31 +99,28 @@ class ClassCells:
 
     def log_normalize(self, beta: Array) -> Array:
         """log theta: beta less the log of the sum of its exponentials over the child's states (Zhou 3.2.2)."""
-        return beta - self._spread(self._log_sum_exp(beta))
+        of_attributes, of_class = self._split(beta)
+        sums = of_attributes
+        if len(of_attributes):
+            top = np.maximum.reduceat(of_attributes, self._firsts, axis=0)
+            relative = np.exp(of_attributes - np.repeat(top, self.widths, axis=0))
+            sums = top + np.log(np.add.reduceat(relative, self._firsts, axis=0))
+        top = of_class.max(axis=1, keepdims=True)
+        return beta - self._spread(sums, top + np.log(np.exp(of_class - top).sum(axis=1, keepdims=True)))
 
     def sum_states(self, values: Array) -> Array:
         """Sums over the child's states, spread back over them; (n_cells, n_classes)."""
-        attribute, own = self._split(values)
-        sums = np.add.reduceat(attribute, self._firsts, axis=0) if len(attribute) else attribute
-        return self._spread((sums, own.sum(axis=1, keepdims=True)))
-
-    def _log_sum_exp(self, beta: Array) -> tuple[Array, Array]:
-        attribute, own = self._split(beta)
-        if len(attribute):
-            top = np.maximum.reduceat(attribute, self._firsts, axis=0)
-            attribute = top + np.log(
-                np.add.reduceat(np.exp(attribute - np.repeat(top, self.widths, axis=0)), self._firsts, axis=0)
-            )
-        top = own.max(axis=1, keepdims=True)
-        return attribute, top + np.log(np.exp(own - top).sum(axis=1, keepdims=True))
+        of_attributes, of_class = self._split(values)
+        sums = np.add.reduceat(of_attributes, self._firsts, axis=0) if len(of_attributes) else of_attributes
+        return self._spread(sums, of_class.sum(axis=1, keepdims=True))
 
     def _split(self, values: Array) -> tuple[Array, Array]:
         """The cells of attributes, normalised down the states of the child, and those of the class, across."""
         return values[: self.first_class_cell], values[self.first_class_cell :]
 
-    def _spread(self, sums: tuple[Array, Array]) -> Array:
-        own = np.broadcast_to(sums[1], (len(sums[1]), self.n_classes))
-        return np.concatenate([np.repeat(sums[0], self.widths, axis=0), own])
+    def _spread(self, of_attributes: Array, of_class: Array) -> Array:
+        """Sums of `_split` values back over the cells they are of."""
+        return np.concatenate([np.repeat(of_attributes, self.widths, axis=0), of_class.repeat(self.n_classes, axis=1)])
 
     @cached_property
     def widths(self) -> Ints:
@@ -151,8 +148,8 @@ def choose_equal_network(task: ParameterTask, log_tables: Sequence[Array]) -> tu
     """
     if not is_perfect_for(task.dag, task.dag.n_nodes - 1):
         return task.network([np.exp(table) for table in log_tables]), None
-    found = most_likely_tables(task.dag, log_tables, task.counts.n_states, smoothed_counts(task))
-    return task.network(found.tables), found.difference
+    chosen = most_likely_tables(task.dag, log_tables, task.counts.n_states, smoothed_counts(task))
+    return task.network(chosen.tables), chosen.difference
 
 
 def smoothed_counts(task: ParameterTask) -> list[Array]:
@@ -160,9 +157,9 @@ def smoothed_counts(task: ParameterTask) -> list[Array]:
 
     Pseudo-rows of one distribution keep the counts of two families in agreement on the attributes they share.
 
-    A missing cell is shared out over its states, given the cells present, as the frequencies of the same structure
+    A missing cell is shared out over its states, given the observed cells, as the frequencies of the same structure
     have it: a fitted network knows of P(class | attributes) only. Friedman's smoothing spares the states' marginals.
-    Where too many rows have gaps, a family counts those of which it has every cell.
+    Where too many rows have missing cells, a family counts those of which it has every cell.
     """
     families, n_states, rows = task.dag.families, task.counts.n_states, task.counts.rows
     counts: Sequence[CountTable] = task.counts.tables(families)

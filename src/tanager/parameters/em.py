@@ -1,4 +1,4 @@
-"""EM: tables that make the cells present most probable, whatever cells and classes are missing."""
+"""EM: tables that make the observed cells most probable, whatever cells and classes are missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from scipy.special import xlogy
 from sklearn.exceptions import ConvergenceWarning
 
 from tanager.arrays import Array
-from tanager.errors import OptionError
 from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.parameters.conditional.network_objective import PulledTables, fit_tables, to_beta
 from tanager.parameters.expected_counts import IncompleteRows
@@ -22,12 +21,16 @@ from tanager.runtime.resources import one_blas_thread
 from tanager.structure.dag import Dag
 from tanager.table.rows import EncodedBatch, Rows
 
+HIDDEN_SEED = 0
+# How far, in logs, the tables of a hidden node start from equal shares, where every step is zero.
+HIDDEN_SPREAD = 0.5
+
 
 @dataclass(frozen=True)
 class EMTrace(ParameterTrace):
     """How EM climbed.
 
-    log_likelihood  of the cells present, at the start and after each iteration
+    log_likelihood  of the observed cells, at the start and after each iteration
     log_posterior   with the pseudo-rows, likewise
     iterations      how many there were
     converged       whether it stopped because too little was left to gain
@@ -44,15 +47,15 @@ class EMTrace(ParameterTrace):
 class EM(ParameterLearner):
     """Expectation maximisation (Dempster, Laird and Rubin 1977; LEM of Zhou 2002, section 3.2.3).
 
-    Each iteration shares every missing cell out over its states as P(cell | cells present) of the tables so far has it
+    Each iteration shares every missing cell out over its states as P(cell | observed cells) of the tables so far has it
     (E), and takes the smoothed frequencies of the table so completed (M):
 
     theta_jk = (E[N_jk] + a_k) / (E[N_j] + sum_k a_k),   a the pseudo-rows of `Frequency`
 
-    It starts from the frequencies of the rows in which a family is present, `Frequency`. What never falls is the log
-    posterior, sum_t w_t log P(cells present in row t) + sum_jk a_k log theta_jk; with a small `alpha` that is the log
-    likelihood. Right if cells are missing at random: whether one is missing may depend on any cell that is present,
-    the class included, but not on what it would have held. In naive Bayes with every class present the start is the
+    It starts from the frequencies of the rows in which a family is observed, `Frequency`. What never falls is the log
+    posterior, sum_t w_t log P(cells observed in row t) + sum_jk a_k log theta_jk; with a small `alpha` that is the log
+    likelihood. Right if cells are missing at random: whether one is missing may depend on any observed cell, the
+    class included, but not on what it would have held. In naive Bayes with every class observed the start is the
     optimum already (Zhou 2002, theorem 4.1). A row without a class helps too: its class is one more missing cell.
 
     A hidden node, one that is missing in every row, would stay where it starts if all its states were alike there;
@@ -71,7 +74,7 @@ class EM(ParameterLearner):
     smoothing : "laplace" or "friedman"
         How pseudo-rows are spread, as in `Frequency`; Friedman's by the node's frequencies where it is present.
     alpha : float or None
-        Pseudo-rows: 1 ("laplace") or 5 ("friedman") unless given.
+        Pseudo-rows: 1 ("laplace") or 5 ("friedman") by default.
     """
 
     needs = "passes"
@@ -88,11 +91,9 @@ class EM(ParameterLearner):
         self.alpha = alpha
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
-        if not self.max_iter > 0 or not self.tol > 0:
-            raise OptionError(f"max_iter={self.max_iter!r} and tol={self.tol!r} of EM must be numbers above zero.")
-        pseudo = pseudo_rows(task, Frequency(self.smoothing, self.alpha))
+        self.check_iterations()
+        pseudo, rows = pseudo_and_rows(task, Frequency(self.smoothing, self.alpha))
         tables = start_tables(task, pseudo, range(task.dag.n_nodes))
-        rows = IncompleteRows(task.dag, all_rows(task), task.counts.names)
         counts, likelihood = rows.expect(tables)
         likelihoods, posteriors = [likelihood], [likelihood + _log_prior(tables, pseudo)]
         converged = rows.n_incomplete == 0
@@ -151,12 +152,12 @@ class LikelihoodGradientTrace(ParameterTrace):
 
 
 class LikelihoodGradient(ParameterLearner):
-    """Tables that maximise log P(cells present) + sum pseudo log theta, over all rows and cells.
+    """Tables that maximise log P(observed cells) + sum pseudo log theta, over all rows and cells.
 
-    pseudo are the pseudo-rows of `Frequency` with the same `smoothing` and `alpha`, so with no gap the tables are its
-    tables, and with gaps the maximum is the one EM climbs to. The fit starts at the smoothed frequencies of the cells
-    present. A family with a hidden node, one that is missing in every row, starts at random shares, drawn with a fixed
-    seed; there the maximum may be a local one. A row without a class helps too: its class is one more missing cell.
+    pseudo are the pseudo-rows of `Frequency` with the same `smoothing` and `alpha`, so without missing cells the tables
+    are its tables, and with them the maximum is the one EM climbs to. The fit starts at the smoothed frequencies of the
+    observed cells. A family with a hidden node, one that is missing in every row, starts at random shares, drawn with a
+    fixed seed; there the maximum may be a local one. A row without a class helps too: its class is a missing cell.
 
     Parameters
     ----------
@@ -183,12 +184,8 @@ class LikelihoodGradient(ParameterLearner):
         self.tol = tol
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
-        if not self.max_iter > 0 or not self.tol > 0:
-            raise OptionError(
-                f"max_iter={self.max_iter!r} and tol={self.tol!r} of LikelihoodGradient must be numbers above zero."
-            )
-        by_state = pseudo_rows(task, Frequency(self.smoothing, self.alpha))
-        rows = IncompleteRows(task.dag, all_rows(task), task.counts.names)
+        self.check_iterations()
+        by_state, rows = pseudo_and_rows(task, Frequency(self.smoothing, self.alpha))
         objective = Likelihood(task.dag, rows)
         start = start_tables(task, by_state, objective.nodes)
         pseudo = [np.broadcast_to(prior, table.shape) for prior, table in zip(by_state, start, strict=True)]
@@ -200,7 +197,7 @@ class LikelihoodGradient(ParameterLearner):
 
 
 class Likelihood:
-    """- sum_t w_t log P(cells present in row t), and its gradient by beta, the tables being softmax beta.
+    """- sum_t w_t log P(cells observed in row t), and its gradient by beta, the tables being softmax beta.
 
     nodes  whose tables some row depends on
     """
@@ -216,21 +213,14 @@ class Likelihood:
         return -likelihood, tuple(to_beta(table, -counted) for table, counted in zip(tables, counts, strict=True))
 
 
-HIDDEN_SEED = 0
-# How far, in logs, the tables of a hidden node start from equal shares, where every step is zero.
-HIDDEN_SPREAD = 0.5
-
-
-def all_rows(task: ParameterTask) -> list[Rows]:
-    """The rows with a class and, where the task has them, those without."""
-    return [task.counts.rows] if task.unlabelled is None else [task.counts.rows, task.unlabelled]
-
-
-def pseudo_rows(task: ParameterTask, smoothing: Frequency) -> list[Array]:
-    """(states,) of each node."""
-    # A state may be seen only in rows without a class, and must not be impossible then.
-    more = [0.0] * task.dag.n_nodes if task.unlabelled is None else task.unlabelled.sum(_rows_by_state, "states")
-    return [smoothing.pseudo_rows(task.counts, family, more=more[family.child]) for family in task.dag.families]
+def pseudo_and_rows(task: ParameterTask, smoothing: Frequency) -> tuple[list[Array], IncompleteRows]:
+    """The pseudo-rows of each node, (states,), and the rows with a class and without."""
+    sources, more = [task.counts.rows], [np.zeros(n_states) for n_states in task.counts.n_states]
+    if task.unlabelled is not None:
+        # A state may be seen only in rows without a class, and must not be impossible then.
+        sources, more = [*sources, task.unlabelled], task.unlabelled.sum(_rows_by_state, "states")
+    pseudo = [smoothing.pseudo_rows(task.counts, family, more=more[family.child]) for family in task.dag.families]
+    return pseudo, IncompleteRows(task.dag, sources, task.counts.names)
 
 
 def start_tables(task: ParameterTask, pseudo: Sequence[Array], nodes: Collection[int]) -> tuple[Array, ...]:

@@ -98,10 +98,10 @@ def superparent_pairs(members: Sequence[Dag]) -> Ints | None:
     """(n_members, 2) the superparents of each, ascending; None if they are few, or some have not two."""
     if len(members) < MIN_NETWORKS:
         return None
-    found = [superparents_of(dag) for dag in members]
-    if any(chain is None or len(chain) != 2 or chain[0] > chain[1] for chain in found):
+    pairs = [superparents_of(dag) for dag in members]
+    if any(chain is None or len(chain) != 2 or chain[0] > chain[1] for chain in pairs):
         return None
-    return np.array(found, dtype=np.int64)
+    return np.array(pairs, dtype=np.int64)
 
 
 def superparent_networks(learner: Frequency, task: ParameterTask, superparents: Ints) -> SuperparentNetworks:

@@ -56,16 +56,16 @@ class MANB(ParameterLearner):
             raise OptionError(f"prior={self.prior!r} of MANB must be a number between 0 and 1, both excluded.")
         counts, target = task.counts, task.counts.n_attributes
         *attributes, classes = counts.tables([*(Family(i, (target,)) for i in range(target)), Family(target, ())])
-        tables, found = [], {}
+        tables, probabilities = [], {}
         for name, counted in zip(counts.names, attributes, strict=False):
             with_edge = counted[0].astype(np.float64)
             without = with_edge.sum(axis=0, keepdims=True)
             gain = self._log_marginal(with_edge) - self._log_marginal(without)
             probability = float(expit(logit(self.prior) + gain))
-            found[name] = probability
+            probabilities[name] = probability
             tables.append(probability * self._means(with_edge) + (1.0 - probability) * self._means(without))
         frequencies = classes.reshape(1, -1) / classes.sum()
-        return LearntNetwork(task.network([*tables, frequencies]), MANBTrace(found))
+        return LearntNetwork(task.network([*tables, frequencies]), MANBTrace(probabilities))
 
     def _log_marginal(self, counted: Array) -> float:
         """log P(states | configurations) of rows counted (configurations, states), the tables integrated out."""
@@ -114,7 +114,7 @@ class Weighted(ParameterLearner):
         logs = np.log(cells.pack(Frequency(self.smoothing, self.alpha).tables(task)))
         loss = WeightedLoss(cells, logs, Objective(cells, counts.rows.kept(), engine=counts.engine))
         start = np.ones(counts.n_attributes)
-        found = minimize(
+        end = minimize(
             loss,
             start,
             jac=True,
@@ -122,10 +122,10 @@ class Weighted(ParameterLearner):
             bounds=[(0.0, 1.0)] * len(start),
             options={"maxiter": self.max_iter, "ftol": 1e-12, "gtol": 1e-6 * max(1.0, counts.rows.n_rows)},
         )
-        beta = loss.place(found.x)
+        beta = loss.place(end.x)
         network, _ = choose_equal_network(task, cells.unpack(beta, [np.empty(0)] * task.dag.n_nodes))
-        weights = dict(zip(counts.names, found.x.tolist(), strict=False))
-        return LearntNetwork(network, WeightedTrace(weights, float(loss(start)[0]), float(found.fun)))
+        weights = dict(zip(counts.names, end.x.tolist(), strict=False))
+        return LearntNetwork(network, WeightedTrace(weights, float(loss(start)[0]), float(end.fun)))
 
 
 class WeightedLoss:

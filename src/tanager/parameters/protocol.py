@@ -118,3 +118,11 @@ class ParameterLearner(BaseEstimator, ABC):
                 f"parameters={self!r} are defined for naive Bayes, which this structure is not.",
                 hint="use structure='naive-bayes', or parameters='conditional'.",
             )
+
+    def check_iterations(self) -> None:
+        """Refuse options `max_iter` and `tol`, of a learner that has them, that are not above zero."""
+        max_iter, tol = self.get_params()["max_iter"], self.get_params()["tol"]
+        if not max_iter > 0 or not tol > 0:
+            raise OptionError(
+                f"max_iter={max_iter!r} and tol={tol!r} of {type(self).__name__} must be numbers above zero."
+            )

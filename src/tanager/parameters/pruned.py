@@ -64,7 +64,7 @@ class Pruned(ParameterLearner):
     is not higher after optimising, that step is undone and the search ends. A removed parameter is 0 in the logistic
     form: it says nothing for or against its class. The class's own parameters go in the same way.
 
-    Only for naive Bayes; the rows may have gaps, whose terms are left out.
+    Only for naive Bayes; the terms of missing cells are left out.
     """
 
     needs = "passes"
@@ -146,14 +146,14 @@ def optimize(model: PrunedObjective, start: Array, kept: Flags, curved: Array) -
         objective, gradient = model(place(scaled), kept)
         return -objective, -(basis.T @ gradient.reshape(-1))
 
-    found = minimize(
+    end = minimize(
         descend,
         np.zeros(basis.shape[1]),
         jac=True,
         method="L-BFGS-B",
         options={"gtol": TOLERANCE, "ftol": 1e-13, "maxiter": 10_000, "maxfun": 100_000},
     )
-    return Fit(place(found.x), kept, -float(found.fun), curved, int(found.nit))
+    return Fit(place(end.x), kept, -float(end.fun), curved, int(end.nit))
 
 
 def _round(directions: csr_array, curved: Array) -> Array | csr_array:

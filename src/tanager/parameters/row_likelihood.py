@@ -300,12 +300,11 @@ class JudgePlan:
         join(*self._arguments(block), self.adds, self.add_ends, log_joints)
         return log_joints
 
-    def _arguments(self, block: EncodedBatch) -> tuple[Codes, Codes, Ints, Ints, Ints, Array, Array, Ints]:
-        """What both kernels are told of the rows and of the tables."""
+    def _arguments(self, block: EncodedBatch) -> tuple[Codes, tuple[Codes, Ints, Ints, Ints, Array, Array, Ints]]:
+        """What both kernels are told of the rows and of the tables: classes, and `kernels.Tables`."""
         digits = [pair for nodes in self.attributes for pair in zip(nodes, strides(nodes, block.n_states), strict=True)]
-        return (
+        return np.ascontiguousarray(block.class_codes), (
             np.ascontiguousarray(block.codes.T),
-            np.ascontiguousarray(block.class_codes),
             np.where(block.incomplete, block.n_states[:-1], -1),
             np.array(digits, np.int64).reshape(-1, 2),
             np.cumsum([len(nodes) for nodes in self.attributes]),

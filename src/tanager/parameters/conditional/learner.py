@@ -154,10 +154,7 @@ class Conditional(ParameterLearner):
                 f"prior='hierarchical' is not defined for objective={self.objective!r}: it pulls to equal shares.",
                 hint="use prior='generative' or prior='uniform'.",
             )
-        if not self.max_iter > 0 or not self.tol > 0:
-            raise OptionError(
-                f"max_iter={self.max_iter!r} and tol={self.tol!r} of Conditional must be numbers above zero."
-            )
+        self.check_iterations()
 
     @property
     def prior_name(self) -> str:

@@ -79,72 +79,77 @@ class NetworkObjective:
         self.nodes = tuple(sorted(needed or dag.order[:1]))
         self._part = PartOfDag.of(dag, self.nodes)
         self._n_states = tuple(n_states[node] for node in self._part.nodes)
-        own = codes[self.rows][:, self._part.nodes]
-        first, self._kind = distinct_rows(own, range(own.shape[1]))
-        own_weights = None if weights is None else weights[self.rows]
-        self._weights = np.bincount(self._kind, own_weights, minlength=len(first)).astype(np.float64)
+        observed = codes[self.rows][:, self._part.nodes]
+        first, self._pattern = distinct_rows(observed, range(observed.shape[1]))
+        row_weights = None if weights is None else weights[self.rows]
+        self._weights = np.bincount(self._pattern, row_weights, minlength=len(first)).astype(np.float64)
         labels = None if names is None else [names[node] for node in self._part.nodes]
-        kinds = own[first]
-        self._with_query = _Rows.of(self._part.dag, self._n_states, kinds, labels)
-        hidden = kinds.copy()
+        with_query = observed[first]
+        without = with_query.copy()
         for k, node in enumerate(self._part.nodes):
             if node in query:
-                hidden[:, k] = self._n_states[k]
-        self._without = _Rows.of(self._part.dag, self._n_states, hidden, labels)
+                without[:, k] = self._n_states[k]
+        self._with_query, self._without = self._inference(with_query, labels), self._inference(without, labels)
         self.n_passes = 0
+
+    def _inference(self, codes: RowCodes, names: Sequence[str] | None) -> tuple[JunctionTree, RowCodes]:
+        """Rows and the tree made for them."""
+        known = np.flatnonzero((codes < np.asarray(self._n_states)).all(axis=0)).tolist()
+        return JunctionTree.of(self._part.dag, self._n_states, known=known, names=names), codes
 
     def __call__(self, tables: Tables) -> tuple[float, tuple[Array, ...]]:
         """The loss, and its gradient by beta, a table for each node; zero for nodes that no row depends on."""
         self.n_passes += 1
-        own, weights = self._own_tables(tables), self._weights
+        part, weights = self._part_tables(tables), self._weights
         if self._power == 0:
-            joint, given = self._expect(own, weights, self._share * weights)
-            value = -float(weights @ joint.log_evidence - self._share * (weights @ given.log_evidence))
+            joint, evidence = self._expect(part, weights, self._share * weights)
+            value = -float(weights @ joint.log_evidence - self._share * (weights @ evidence.log_evidence))
         else:
-            losses, slopes = losses_and_slopes(self._log_probability(own), self._power)
+            losses, slopes = losses_and_slopes(self._log_probability(part), self._power)
             slopes *= self._share * weights
-            joint, given = self._expect(own, slopes + (1.0 - self._share) * weights, slopes)
+            joint, evidence = self._expect(part, slopes + (1.0 - self._share) * weights, slopes)
             value = float(weights @ (self._share * losses - (1.0 - self._share) * joint.log_evidence))
         gradient = [np.zeros_like(table) for table in tables]
-        for node, observed, expected in zip(self._part.nodes, joint.tables, given.tables, strict=True):
+        for node, observed, expected in zip(self._part.nodes, joint.tables, evidence.tables, strict=True):
             if node in self._part.children:
                 gradient[node] = to_beta(tables[node], expected - observed)
         return value, tuple(gradient)
 
     def log_probability(self, tables: Tables) -> Array:
         """log P(q | e) of each of `rows`, log P(q, e) for `ll`; not finite where the row is impossible."""
-        return self._log_probability(self._own_tables(tables))[self._kind]
+        return self._log_probability(self._part_tables(tables))[self._pattern]
 
     def losses(self, tables: Tables) -> Array:
         """What each of `rows` adds to the loss, as a row of weight one."""
-        own = self._own_tables(tables)
-        found = (self._share - 1.0) * self._with_query.log_evidence(own)
+        part = self._part_tables(tables)
+        losses: Array = (self._share - 1.0) * _log_evidence(self._with_query, part)
         if self._share > 0.0:
-            found = found + self._share * losses_and_slopes(self._log_probability(own), self._power)[0]
-        losses: Array = found[self._kind]
-        return losses
+            losses = losses + self._share * losses_and_slopes(self._log_probability(part), self._power)[0]
+        return losses[self._pattern]
 
     def expected_counts(self, tables: Tables) -> dict[int, Array]:
         """Rows in every cell of the tables of `nodes`, missing cells shared out as the tables have it."""
-        found = self._with_query.expect(self._own_tables(tables), self._weights)
-        return {
-            node: own for node, own in zip(self._part.nodes, found.tables, strict=True) if node in self._part.children
-        }
+        tree, codes = self._with_query
+        expected = tree.expected_counts(self._part_tables(tables), codes, self._weights)
+        by_node = zip(self._part.nodes, expected.tables, strict=True)
+        return {node: counts for node, counts in by_node if node in self._part.children}
 
-    def _log_probability(self, own: list[Array]) -> Array:
-        result = self._with_query.log_evidence(own)
+    def _log_probability(self, part: list[Array]) -> Array:
+        result = _log_evidence(self._with_query, part)
         if self._share > 0.0:
             with np.errstate(invalid="ignore"):
-                result = result - self._without.log_evidence(own)
+                result = result - _log_evidence(self._without, part)
         return result
 
-    def _expect(self, own: list[Array], with_query: Array, without: Array) -> tuple[ExpectedCounts, ExpectedCounts]:
-        joint = self._with_query.expect(own, with_query)
+    def _expect(self, part: list[Array], with_query: Array, without: Array) -> tuple[ExpectedCounts, ExpectedCounts]:
+        tree, codes = self._with_query
+        joint = tree.expected_counts(part, codes, with_query)
         if self._share == 0.0:
-            return joint, ExpectedCounts(tuple(np.zeros_like(table) for table in own), np.zeros(len(without)))
-        return joint, self._without.expect(own, without)
+            return joint, ExpectedCounts(tuple(np.zeros_like(table) for table in part), np.zeros(len(without)))
+        tree, codes = self._without
+        return joint, tree.expected_counts(part, codes, without)
 
-    def _own_tables(self, tables: Tables) -> list[Array]:
+    def _part_tables(self, tables: Tables) -> list[Array]:
         """Tables of the part. A node that lost its family is known wherever it matters, so any table does."""
         return [
             tables[node] if node in self._part.children else np.full((1, r), 1.0 / r)
@@ -152,23 +157,9 @@ class NetworkObjective:
         ]
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Rows and the tree made for them."""
-
-    tree: JunctionTree
-    codes: RowCodes
-
-    @classmethod
-    def of(cls, dag: Dag, n_states: Sequence[int], codes: RowCodes, names: Sequence[str] | None) -> _Rows:
-        known = np.flatnonzero((codes < np.asarray(n_states)).all(axis=0)).tolist()
-        return cls(JunctionTree.of(dag, n_states, known=known, names=names), codes)
-
-    def expect(self, tables: list[Array], weights: Array) -> ExpectedCounts:
-        return self.tree.expected_counts(tables, self.codes, weights)
-
-    def log_evidence(self, tables: list[Array]) -> Array:
-        return self.tree.log_evidence(tables, self.codes)
+def _log_evidence(rows: tuple[JunctionTree, RowCodes], tables: list[Array]) -> Array:
+    tree, codes = rows
+    return tree.log_evidence(tables, codes)
 
 
 def to_beta(table: Array, slopes: Array) -> Array:
@@ -178,14 +169,14 @@ def to_beta(table: Array, slopes: Array) -> Array:
 
 def _nodes_of_query(dag: Dag, query: Sequence[int], missing: Flags) -> set[int]:
     """Nodes that P(query | evidence) depends on in some row; each pattern of missing cells is looked at once."""
-    found: set[int] = set()
-    kinds, _ = distinct_rows(missing.view(np.uint8), range(missing.shape[1]))
-    for pattern in missing[kinds]:
+    nodes: set[int] = set()
+    first, _ = distinct_rows(missing.view(np.uint8), range(missing.shape[1]))
+    for pattern in missing[first]:
         present = np.flatnonzero(~pattern).tolist()
-        found |= requisite_nodes(dag, [node for node in query if not pattern[node]], set(present).difference(query))
-        if len(found) == dag.n_nodes:
+        nodes |= requisite_nodes(dag, [node for node in query if not pattern[node]], set(present).difference(query))
+        if len(nodes) == dag.n_nodes:
             break
-    return found
+    return nodes
 
 
 class TableObjective(Protocol):
