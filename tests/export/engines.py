@@ -222,16 +222,8 @@ def by_libreoffice(clf: Model, table: pa.Table, folder: Path, **options: object)
     book.save(folder / "filled.xlsx")
     form = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false"  # UTF-8, numbers in full
     profile = f"-env:UserInstallation=file://{folder}/profile"
-    command = [
-        office,
-        profile,
-        "--headless",
-        "--convert-to",
-        form,
-        "--outdir",
-        str(folder),
-        str(folder / "filled.xlsx"),
-    ]
+    files = ["--outdir", str(folder), str(folder / "filled.xlsx")]
+    command = [office, profile, "--headless", "--convert-to", form, *files]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert (folder / "filled.csv").exists(), done.stderr
     with (folder / "filled.csv").open(encoding="utf-8", newline="") as stream:
