@@ -165,8 +165,8 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
             The probability of each class.
         """
         check_is_fitted(self)
-        found = self.model_.query(self.model_.target, evidence)
-        return dict(zip(self.classes_.tolist(), found.values(), strict=True))
+        probabilities = self.model_.query(self.model_.target, evidence)
+        return dict(zip(self.classes_.tolist(), probabilities.values(), strict=True))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """What a fitted model is made of comes first."""
@@ -226,8 +226,8 @@ def _known_terms(options: AdditiveOptions, counts: CountStore) -> list[tuple[int
 
 def _pair_densities(model: AdditiveModel, counts: CountStore) -> tuple[NDArray[np.float64], ...]:
     """Of each pair the share of the rows in each cell, of those that have both attributes."""
-    found = []
+    densities = []
     for table in counts.tables([Family(child, (parent,)) for parent, child in model.pairs], keep=False):
         rows = table.reshape(table.shape[0], -1, table.shape[-1]).sum(axis=1).astype(np.float64)
-        found.append(rows / max(rows.sum(), np.finfo(np.float64).tiny))
-    return tuple(cast(list[NDArray[np.float64]], found))
+        densities.append(rows / max(rows.sum(), np.finfo(np.float64).tiny))
+    return tuple(cast(list[NDArray[np.float64]], densities))

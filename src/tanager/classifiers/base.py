@@ -59,7 +59,7 @@ FEWEST_DRAWS = 2
 
 
 class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier learnt from a table; a subclass says what its model is, and declares the options in its own order.
+    """A classifier learnt from a table; a subclass learns the model, and declares the options in its own order.
 
     model_  what was learnt: an `AdditiveModel` or a network
     gaps_   what a missing cell means
@@ -190,7 +190,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
     def predict_interval(self, X: object, level: float = 0.9) -> Interval:
         """Intervals of P(class | row) that hold the truth with probability `level`, one for each class of each row.
 
-        `prepare_intervals` says by what posterior, and must have been called. `lower`, `median` and `upper` are each
+        `prepare_intervals` must have been called; it chooses the posterior. `lower`, `median` and `upper` are each
         (n_rows, n_classes), in the order of `classes_`; but for "dirichlet" the median is `predict_proba`.
         """
         now = self._now()
@@ -206,7 +206,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         attributes : one name, or the two of a pair of `model_.edges`
 
         Returns (states, n_classes) each, or (states of the first, of the second, n_classes) at the granularity of
-        pairs, in the order of the columns' states. The middle is the model's own.
+        pairs, in the order of the columns' states. The middle is the effect in the model.
         """
         share, posterior = check_intervals(self, level)
         if self.model_.kind != "effects":
@@ -220,7 +220,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     @property
     def filler_(self) -> Network | None:
-        """The filler of a rule that has one."""
+        """The imputation model over which P(class | row) is averaged where cells are missing; None if there is none."""
         return getattr(self.gaps_, "filler", None)
 
     @property
@@ -230,7 +230,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         With effects it is the root mean square of what the attribute adds to the log odds of a class against the
         others, over the training densities, the effect of a pair being shared by its two; with tables the information
         that attribute and class give of each other when the attribute's other parents are known, in the model's own
-        distribution. `tanager.explain` tells more.
+        distribution.
         """
         check_is_fitted(self)
         return attribute_importance(self.model_)[: self.n_features_in_]

@@ -47,10 +47,10 @@ class Preparation:
 
     def learn(self, method: str, n_draws: int, seed: int) -> AnyPosterior:
         """By a method of `prepare_intervals`; "auto" asks the parameter learner."""
-        own = self.clf._own_posterior()
+        closed_form = self.clf._own_posterior()
         if method == "auto":
-            method = own if own == "dirichlet" and self._has_own_tables else "reference"
-        elif method == "dirichlet" and (method != own or not self._has_own_tables):
+            method = "dirichlet" if closed_form == "dirichlet" and self._has_family_tables else "reference"
+        elif method == "dirichlet" and (method != closed_form or not self._has_family_tables):
             what = " ".join(repr(clone(self.clf)).split())
             raise OptionError(f"method={method!r} is not defined for {what}.", hint=FOR_ANY_LEARNER)
         match method:
@@ -66,7 +66,7 @@ class Preparation:
         return self._reference()
 
     @property
-    def _has_own_tables(self) -> bool:
+    def _has_family_tables(self) -> bool:
         """Whether there is a table for every family, of columns that are all in the data."""
         network = self.clf.model_
         return network.kind == "tables" and len(network.columns) - 1 == self.clf.n_features_in_

@@ -177,7 +177,7 @@ class NetworkLearner:
 class Trace:
     """What the search and the optimiser did.
 
-    seconds  that it took, by the clock on the wall; None where that is not known: files do not say
+    seconds  wall-clock time of the fit; None for a model read from a file
     """
 
     structure: tuple[Step, ...]
@@ -187,7 +187,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Learnt:
-    """A model, what says what its missing cells may hold, how it came about, and the score of its structure."""
+    """A model, the task of its imputation model, the trace of the fit, and the score of the structure."""
 
     model: AnyModel
     filling: FillingTask | None
@@ -281,10 +281,10 @@ class HiddenTrace(ParameterTrace):
 
 
 def tune_hidden(parameters: Conditional, task: ParameterTask) -> LearntNetwork:
-    """A network with hidden nodes that tells classes apart: the tables of EM, tuned for the class.
+    """A network with hidden nodes that discriminates between classes: the tables of EM, tuned for the class.
 
-    They are pulled back to EM's as if `strength` rows had been seen in each of their rows (`tune`). So where nothing is
-    gained by telling classes apart EM's tables stay.
+    They are pulled back to EM's as if `strength` rows had been seen in each of their rows (`tune`). So EM's tables stay
+    where nothing is gained.
     """
     parameters.check_options()
     if parameters.prior_name in ("none", "uniform"):

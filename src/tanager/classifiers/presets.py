@@ -108,7 +108,7 @@ class KDBOptions(ClassifierOptions):
 
 
 class KDBClassifier(KDBOptions, BayesianNetworkClassifier):
-    """K-dependence Bayes: attributes ordered by what they tell of the class, each with its `k` closest predecessors.
+    """K-dependence Bayes: attributes ordered by information about the class, each with its `k` closest predecessors.
 
     Examples
     --------
@@ -304,7 +304,7 @@ def _describe(preset: type, structure: type) -> None:
 
 
 def _described(of: type) -> dict[str, str]:
-    """What a docstring says of each parameter, its name and type first."""
+    """The entry of each parameter in a docstring, its name and type first."""
     text = inspect.getdoc(of) or ""
     if PARAMETERS not in text:
         return {}

@@ -1,4 +1,4 @@
-"""Studies of a table: the score of a given structure, and what attributes tell of each other and of the class."""
+"""Studies of a table: the score of a given structure, and the information between attributes and class."""
 
 from __future__ import annotations
 
@@ -103,13 +103,13 @@ def _make_score(criterion: str | FamilyScore | CLL, options: Mapping[str, object
 
 @dataclass(frozen=True)
 class Information:
-    """What attributes tell of each other and of the class, in nats (fCLL 2011, eq. 27).
+    """Mutual information between attributes and class, in nats (fCLL 2011, eq. 27).
 
     names        the attributes, in the order of the arrays
     target       (n,) I(X_i; C)
     conditional  (n, n) I(X_i; X_j | C)
     marginal     (n, n) I(X_i; X_j)
-    interaction  (n, n) I(C; X_i; X_j) = conditional - marginal: positive where a pair says more of the class together
+    interaction  (n, n) I(C; X_i; X_j) = conditional - marginal: positive where a pair is more informative together
     """
 
     names: tuple[str, ...]
@@ -143,7 +143,7 @@ def information(
 
 
 def information(*data: Any, sample_weight: ArrayLike | None = None) -> Information:
-    """What the attributes of a table tell of each other and of the class: `information(X, y)`.
+    """Mutual information between the attributes of a table and its class: `information(X, y)`.
 
     Numeric columns are cut on these rows; `information(clf, X, y)` takes the categories and cut points of a fitted
     classifier instead.
@@ -163,7 +163,7 @@ def information(*data: Any, sample_weight: ArrayLike | None = None) -> Informati
     Examples
     --------
     >>> X = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]]
-    >>> found = information(X, [0, 1, 1, 0])  # neither attribute tells anything of the class; both together, all
+    >>> found = information(X, [0, 1, 1, 0])  # informative together, but not alone
     >>> found.target.round(6).tolist()
     [0.0, 0.0]
     >>> round(float(found.interaction[0, 1]), 6)

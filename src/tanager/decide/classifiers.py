@@ -152,7 +152,7 @@ class FixedDecisionClassifier(FixedDecisionOptions, DecidingClassifier):
         if self.threshold is None:
             return CostDecision(classes, read_costs(self.costs, classes), read_price(self.ask))
         if self.costs is not None or self.ask is not None:
-            raise OptionError("a threshold was given, and costs too; each says by itself what is decided.")
+            raise OptionError("a threshold was given, and costs too; give one of them.")
         if not 0.0 <= self.threshold <= 1.0:
             raise OptionError(f"threshold={self.threshold!r} is reached by no row, or by all; expected 0 to 1.")
         return ThresholdDecision(classes, positive_label(self.pos_label, classes), float(self.threshold))
@@ -210,10 +210,10 @@ class TunedDecisionClassifierCV(TunedDecisionOptions, DecidingClassifier):
     quality_: DecisionQuality
 
     def _decide(self, X: object, y: ArrayLike, weights: Weights) -> Decision:
-        given = [name for name in ("costs", "sensitivity", "specificity") if getattr(self, name) is not None]
-        if len(given) != 1:
+        goals = [name for name in ("costs", "sensitivity", "specificity") if getattr(self, name) is not None]
+        if len(goals) != 1:
             raise OptionError(
-                f"a threshold is tuned for one of costs, sensitivity and specificity; given were {given or 'none'}."
+                f"a threshold is tuned for one of costs, sensitivity and specificity; given were {goals or 'none'}."
             )
         classes = tuple(self.classes_.tolist())
         positive = positive_label(self.pos_label, classes)
@@ -250,7 +250,7 @@ def out_of_fold(
     clf: Any, X: Any, y: NDArray[np.generic], weights: NDArray[np.float64] | None, classes: NDArray[np.generic], cv: Any
 ) -> Probabilities:
     """(n_rows, n_classes) by clones of a classifier, each fitted without the rows that it judges."""
-    found = np.full((len(y), len(classes)), np.nan)
+    probabilities = np.full((len(y), len(classes)), np.nan)
     for train, test in check_cv(cv, y, classifier=True).split(X, y):
         options = {} if weights is None else {"sample_weight": weights[train]}
         fitted = clone(clf).fit(_safe_indexing(X, train), y[train], **options)
@@ -259,7 +259,7 @@ def out_of_fold(
                 f"a fold has rows of {len(fitted.classes_)} of the {len(classes)} classes only.",
                 hint="use fewer folds, or leave out classes of few rows.",
             )
-        found[test] = fitted.predict_proba(_safe_indexing(X, test))
-    if np.isnan(found).any():
+        probabilities[test] = fitted.predict_proba(_safe_indexing(X, test))
+    if np.isnan(probabilities).any():
         raise DataError("cv leaves some rows out of every fold; each has to be judged once.")
-    return found
+    return probabilities

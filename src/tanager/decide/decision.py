@@ -149,14 +149,14 @@ class CostDecision(Decision):
     def explain(self, probabilities: Probabilities) -> list[RowDecision]:
         costs = self.expected(probabilities)
         order = np.argsort(costs, axis=1, kind="stable")
-        found = []
+        explained = []
         for row, (best, other) in zip(costs, order[:, :2].tolist(), strict=True):
             more = float(row[other] - row[best])
             words = (
                 f"{self.word(best)}, expected to cost {row[best]:.4g}; {self.word(other)} would cost {more:.4g} more"
             )
-            found.append(RowDecision(self.word(best), self.word(other), more, words))
-        return found
+            explained.append(RowDecision(self.word(best), self.word(other), more, words))
+        return explained
 
     def to_dict(self) -> dict[str, object]:
         return {"costs": [list(row) for row in self.costs], "ask": self.ask}
@@ -217,15 +217,15 @@ class ThresholdDecision(Decision):
         return np.where(reached, self.code, best_other(probabilities, self.code))
 
     def explain(self, probabilities: Probabilities) -> list[RowDecision]:
-        found, positive = [], self.word(self.code)
+        explained, positive = [], self.word(self.code)
         others = best_other(probabilities, self.code)
         for p, code, other in zip(probabilities[:, self.code], self.choose(probabilities), others, strict=True):
             distance, rival = abs(float(p - self.threshold)), self.word(int(other))
             names = (positive, rival) if code == self.code else (rival, positive)
             side = "above" if code == self.code else "below"
             words = f"{names[0]}: P({positive}) {p:.4g} is {distance:.4g} {side} the threshold {self.threshold:.4g}"
-            found.append(RowDecision(*names, distance, words))
-        return found
+            explained.append(RowDecision(*names, distance, words))
+        return explained
 
     def to_dict(self) -> dict[str, object]:
         costs = None if self.costs is None else [list(row) for row in self.costs]

@@ -94,7 +94,7 @@ def _between(values: Array, n_reached: int) -> float:
 
 
 def check_share(name: str, wanted: float) -> None:
-    """Refuse what is no share; `name` says where it was given."""
+    """Refuse a number that is no share; `name` is the option."""
     if not 0.0 < wanted <= 1.0:
         raise OptionError(f"{name}={wanted:g} is not valid; expected a share above 0 and at most 1.")
 

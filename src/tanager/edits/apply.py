@@ -156,7 +156,8 @@ def edit_model(model: AdditiveModel, edit: Edit) -> AdditiveModel:
 def _flatten(model: AdditiveModel, attribute: int, edit: Edit) -> AdditiveModel:
     """m[s] = sum_s w_s m[s] / sum_s w_s for the states s of the stretch; w are the shares of the training rows.
 
-    m is the curve: the main effect and what trees say of the attribute alone. The main effect makes up for both.
+    m is the curve: the main effect, and the part of the trees that depends on the attribute alone. The main effect
+    makes up for both.
     """
     states = stretch(model.columns[attribute], edit)
     main, trees = model.mains[attribute].copy(), tree_mains(model)[attribute][states]
@@ -258,9 +259,9 @@ def read_bound(bound: Bound, column: ColumnSchema) -> float | None:
         return bound
     if isinstance(bound, str) and column.unit in ("date", "datetime"):
         with contextlib.suppress(ValueError, OverflowError):
-            given = np.datetime64(bound)
-            moment = given.astype("M8[us]")
-            if moment.astype(given.dtype) == given:  # not where it is no time, or too far for 64 bits
+            date = np.datetime64(bound)
+            moment = date.astype("M8[us]")
+            if moment.astype(date.dtype) == date:  # not where it is no time, or too far for 64 bits
                 return float(moment.astype(np.int64))
     expected = "a number" if column.unit in ("number", "duration") else "a date such as 2024-02-29"
     raise OptionError(f"{bound!r} is no end for a stretch of {column.name!r}; expected {expected}.")
@@ -295,18 +296,18 @@ def _attribute(model: AdditiveModel, name: str) -> int:
 
 
 def without_attribute(filling: Filling, attribute: int) -> Filling:
-    """The attribute is independent of all else in the filler, every state of it as likely, and corrects nothing.
+    """An imputation model in which the attribute is independent of all others, its states equally likely.
 
     P(y | x, c) of a child y becomes P(y | c) = sum_x F(x | c) F(y | x, c).
     """
     filler = filling.filler
     tables = list(filler.tables)
-    given_class = _given_class(filler, attribute)
+    by_class = _given_class(filler, attribute)
     tables[attribute] = np.full_like(tables[attribute], 1.0 / filler.n_states[attribute])
     for child, parents in enumerate(filler.dag.parents[:-1]):
         if attribute in parents:
             cells = _by_parent(filler, child)
-            mean = np.einsum("cx,xcy->cy", given_class, cells)
+            mean = np.einsum("cx,xcy->cy", by_class, cells)
             tables[child] = np.broadcast_to(mean, cells.shape).reshape(tables[child].shape).copy()
     states = list(filling.states)
     states[attribute] = np.zeros_like(states[attribute])
@@ -314,7 +315,7 @@ def without_attribute(filling: Filling, attribute: int) -> Filling:
 
 
 def _by_parent(filler: Network, node: int) -> Array:
-    """(states of the attribute parent or 1, classes, states) the table of an attribute of the filler."""
+    """(states of the attribute parent or 1, classes, states) the table of an attribute of the imputation model."""
     return filler.tables[node].reshape(-1, filler.n_states[-1], filler.n_states[node])
 
 
@@ -325,8 +326,8 @@ def _given_class(filler: Network, attribute: int) -> Array:
     cells = _by_parent(filler, attribute)
     if not above:
         return cells[0]
-    found: Array = np.einsum("cp,pcx->cx", _given_class(filler, above[0]), cells)
-    return found
+    shares: Array = np.einsum("cp,pcx->cx", _given_class(filler, above[0]), cells)
+    return shares
 
 
 def refit_intercept(model: AdditiveModel, codes: Codes, class_codes: NDArray[np.intp]) -> AdditiveModel:
@@ -369,11 +370,11 @@ def without_trees_of(forest: Forest, attribute: int) -> Forest | None:
     of zero over the training rows, so the others' sum keeps its mean.
     """
     of_split, of_leaf = _trees(forest)
-    asked = np.zeros(len(forest.roots), dtype=bool)
-    asked[of_split[forest.attributes == attribute]] = True
-    if asked.all():
+    splits_on = np.zeros(len(forest.roots), dtype=bool)
+    splits_on[of_split[forest.attributes == attribute]] = True
+    if splits_on.all():
         return None
-    splits, leaves = ~asked[of_split], ~asked[of_leaf]
+    splits, leaves = ~splits_on[of_split], ~splits_on[of_leaf]
     new_split, new_leaf = np.cumsum(splits) - 1, np.cumsum(leaves) - 1
 
     def renumber(ends: Ints) -> Ints:
@@ -382,8 +383,8 @@ def without_trees_of(forest: Forest, attribute: int) -> Forest | None:
     sizes = np.diff(forest.offsets)
     return replace(
         forest,
-        roots=renumber(forest.roots[~asked]),
-        of_class=forest.of_class[~asked],
+        roots=renumber(forest.roots[~splits_on]),
+        of_class=forest.of_class[~splits_on],
         attributes=forest.attributes[splits],
         ends=renumber(forest.ends[splits]).astype(np.int64),
         offsets=np.cumsum([0, *sizes[splits]]),

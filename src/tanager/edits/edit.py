@@ -169,7 +169,7 @@ class Edits:
 class Revision:
     """Edits, and what the classifier was before them: model, rule about missing cells, quality, posterior.
 
-    `refitted` says that the intercept was fitted again too.
+    `refitted`: the intercept was fitted again too.
     """
 
     edits: Edits

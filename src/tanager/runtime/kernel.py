@@ -22,7 +22,7 @@ _cache_setting = threading.Lock()
 def kernel(function: F) -> F:
     """Compile for the user's own CPU on first call and keep the result on disk.
 
-    `nogil` lets our own threads run kernels side by side (`runtime.threads`); numba's `parallel=True` is slow to
+    `nogil` lets our own threads run kernels side by side (`runtime.resources`); numba's `parallel=True` is slow to
     compile and its default threading layer aborts the process when two threads call it.
     """
     return _decorate(function)
@@ -86,19 +86,19 @@ def _temporary_cache() -> str | None:
         path = os.path.join(tempfile.gettempdir(), "tanager-kernels" if user is None else f"tanager-kernels-{user}")
         if not os.path.lexists(path):
             os.mkdir(path, mode=0o700)
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         return None
-    if user is not None and (found.st_uid != user or found.st_mode & (stat.S_IRWXG | stat.S_IRWXO)):
+    if user is not None and (status.st_uid != user or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)):
         return None
     return path
 
 
 @lru_cache(maxsize=1)
 def _announce_compilation() -> None:
-    """Show a notice while numba compiles kernels of this library; it says nothing where it loads them from disk."""
+    """Show a notice while numba compiles kernels of this library; nothing is shown where it loads them from disk."""
     from numba.core import event
 
     notice = Notice("tanager: compiling kernels (first use on this machine) ...")

@@ -28,7 +28,7 @@ class Update(Protocol):
 
 @contextmanager
 def working(message: str, shown: bool = True) -> Iterator[Update]:
-    """Show a bar on stderr while the block runs; as long as nobody says the number of steps, it only moves.
+    """Show a bar on stderr while the block runs; without a number of steps it only moves.
 
     Inside of another such block that has one, its bar is used.
     """

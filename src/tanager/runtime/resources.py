@@ -93,7 +93,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def physical_memory() -> int:
-    """Bytes of memory of this machine; 4 GiB where the system does not say."""
+    """Bytes of memory of this machine; 4 GiB where the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -101,7 +101,7 @@ def physical_memory() -> int:
 
 
 def available_memory() -> int:
-    """Bytes that the machine, or the limits of this process, have left; very many where nobody says."""
+    """Bytes that the machine, or the limits of this process, have left; very many where no limit is known."""
     return min(_of_machine(), _of_process(), *(_of_group(*files) for files in _group_files()))
 
 
@@ -125,19 +125,19 @@ def _of_process() -> int:
 
 def _group_files() -> list[tuple[str, str]]:
     """Limit and use of the groups, of version 2 and of version 1, that this process is in."""
-    found = [("", "")]
+    files = [("", "")]
     for line in _lines("/proc/self/cgroup"):
         _, controllers, path = line.strip().split(":", 2)
         if controllers == "":
-            found.append((f"/sys/fs/cgroup{path}/memory.max", f"/sys/fs/cgroup{path}/memory.current"))
+            files.append((f"/sys/fs/cgroup{path}/memory.max", f"/sys/fs/cgroup{path}/memory.current"))
         elif "memory" in controllers.split(","):
             folder = f"/sys/fs/cgroup/memory{path}/memory."
-            found.append((f"{folder}limit_in_bytes", f"{folder}usage_in_bytes"))
-    return found
+            files.append((f"{folder}limit_in_bytes", f"{folder}usage_in_bytes"))
+    return files
 
 
 def _of_group(limit: str, use: str) -> int:
-    """What is cached of files counts as used, so this may say too little, never too much."""
+    """What is cached of files counts as used, so this may be too little, never too much."""
     numbers = [line.strip() for file in (limit, use) for line in _lines(file)[:1]]
     if len(numbers) < 2 or not all(number.isdigit() for number in numbers):
         return UNKNOWN
