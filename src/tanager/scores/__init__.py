@@ -21,6 +21,7 @@ SCORES: dict[str, Callable[[], FamilyScore | CLL]] = {
     "k2": K2,
     "bdeu": BDeu,
     "bde": BDe,
+    "bd": BD,
     "mit": MIT,
     "fcll": FCLL,
     "acll": ACLL,
