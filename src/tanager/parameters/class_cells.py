@@ -20,6 +20,8 @@ from tanager.parameters.protocol import ParameterTask
 from tanager.structure.dag import Dag, is_perfect_for
 from tanager.table.rows import EncodedBatch
 
+PSEUDO_ROWS = 1.0  # spread over the cells of every family, where counts choose among networks
+
 
 @dataclass(frozen=True)
 class ClassCells:
@@ -135,9 +137,6 @@ class ClassCells:
     def _firsts(self) -> Ints:
         """The first cell of each of these."""
         return np.cumsum(self.widths) - self.widths
-
-
-PSEUDO_ROWS = 1.0
 
 
 def choose_equal_network(task: ParameterTask, log_tables: Sequence[Array]) -> tuple[Network, float | None]:

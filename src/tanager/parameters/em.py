@@ -7,11 +7,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 from sklearn.exceptions import ConvergenceWarning
 
 from tanager.arrays import Array
+from tanager.counts.count_store import CountStore
+from tanager.counts.family import Family
 from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.parameters.conditional.network_objective import PulledTables, fit_tables, to_beta
 from tanager.parameters.expected_counts import IncompleteRows
@@ -19,7 +20,7 @@ from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.runtime.resources import one_blas_thread
 from tanager.structure.dag import Dag
-from tanager.table.rows import EncodedBatch, Rows
+from tanager.table.rows import EncodedBatch
 
 HIDDEN_SEED = 0
 # How far, in logs, the tables of a hidden node start from equal shares, where every step is zero.
@@ -226,7 +227,7 @@ def pseudo_and_rows(task: ParameterTask, smoothing: Frequency) -> tuple[list[Arr
 def start_tables(task: ParameterTask, pseudo: Sequence[Array], nodes: Collection[int]) -> tuple[Array, ...]:
     """Frequencies of the rows in which a family is present; random shares where one of `nodes` has a hidden node."""
     families, n_states = task.dag.families, task.counts.n_states
-    hidden, generator = hidden_nodes(task.counts.rows), np.random.default_rng(HIDDEN_SEED)
+    hidden, generator = hidden_nodes(task.counts), np.random.default_rng(HIDDEN_SEED)
     tables = []
     for family, counted, prior in zip(families, task.counts.tables(families), pseudo, strict=True):
         cells = counted.reshape(family.shape(n_states)) + prior
@@ -236,20 +237,11 @@ def start_tables(task: ParameterTask, pseudo: Sequence[Array], nodes: Collection
     return tuple(tables)
 
 
-def hidden_nodes(rows: Rows) -> set[int]:
+def hidden_nodes(counts: CountStore) -> set[int]:
     """Attributes of more than one state that no row has a cell of."""
-    if not rows.incomplete.any():
-        return set()
-    n_present = rows.sum(_cells_present, "hidden")
-    return {node for node in np.flatnonzero(n_present == 0).tolist() if rows.n_states[node] > 1}
-
-
-def _cells_present(batch: EncodedBatch) -> NDArray[np.int64]:
-    """(n_attributes,) how many rows have each of them."""
-    present = np.full(batch.n_attributes, batch.n_rows, dtype=np.int64)
-    for node in np.flatnonzero(batch.incomplete).tolist():
-        present[node] = np.count_nonzero(batch.column(node) < batch.n_states[node])
-    return present
+    alone = [Family(node, ()) for node in np.flatnonzero(counts.rows.incomplete).tolist()]
+    seen = {family.child for family, table in zip(alone, counts.tables(alone), strict=True) if table.any()}
+    return {family.child for family in alone if counts.n_states[family.child] > 1} - seen
 
 
 def _rows_by_state(batch: EncodedBatch) -> list[Array]:

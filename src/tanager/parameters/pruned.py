@@ -31,6 +31,7 @@ RIDGE = 1e-3  # keeps the matrix definite along shifts of a centred table, which
 TOLERANCE = 1e-3  # largest scaled gradient; CLL+ is then within about its square per parameter of the maximum
 # Of two classes, the parameters of a cell often gain the same but for rounding and for what the optimiser leaves.
 SMALLEST_GAIN = 1e-5
+PART_ROWS = 4_096
 
 
 @dataclass(frozen=True)
@@ -255,9 +256,6 @@ class PrunedObjective:
         """The sum over the cells of the same attribute, at each of them."""
         total: Array = np.add.reduceat(values, self.firsts, axis=0)[self.attributes]
         return total
-
-
-PART_ROWS = 4_096
 
 
 def removal_gains(block: EncodedBatch, cells: ClassCells, beta: Array) -> Array:
