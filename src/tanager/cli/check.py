@@ -1,4 +1,4 @@
-"""`tanager check`: what may be wrong with a table, and a recipe that mends it."""
+"""`tanager check`: what may be wrong with a table, and a preprocessing file that fixes it."""
 
 from __future__ import annotations
 
@@ -25,17 +25,15 @@ def check(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Look for what may be wrong with a table: what each column is, what is odd, and the option that mends it.
+    """Look for what may be wrong with a table: what each column is, what is odd, and the option that fixes it.
 
-    The worst comes first. A recipe mends what needs no decision of yours: it drops identifiers, reads numbers and dates
+    The worst comes first. A recipe fixes what needs no decision of yours: it drops identifiers, reads numbers and dates
     that are text, merges spellings. It is a file that you can read and change.
 
     Examples:
 
       tanager check patients.xlsx --class outcome
-
       tanager check patients.xlsx --class outcome --fix recipe.json
-
       tanager check patients.csv --class outcome --drop name --missing unknown --json
     """
     from tanager.cli.training_data import check_file

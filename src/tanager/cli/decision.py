@@ -57,14 +57,14 @@ class WantedDecision:
     def __post_init__(self) -> None:
         kinds = {"--cost or --ask": self.cost or self.ask is not None, "--threshold": self.threshold}
         kinds |= {"--sensitivity": self.sensitivity, "--specificity": self.specificity}
-        given = [name for name, value in kinds.items() if value]
-        if len(given) > 1:
+        named = [name for name, value in kinds.items() if value]
+        if len(named) > 1:
             raise OptionError(
-                f"{' and '.join(given)} each say by themselves what is decided.", hint="give one of them."
+                f"{' and '.join(named)} each say by themselves what is decided.", hint="give one of them."
             )
 
     @property
-    def given(self) -> bool:
+    def is_wanted(self) -> bool:
         return any(value is not None for value in vars(self).values())
 
     @property
@@ -77,7 +77,7 @@ class WantedDecision:
 
         from tanager.table.training_table import missing_labels
 
-        if not self.given:
+        if not self.is_wanted:
             return
         classes = np.unique(labels[~missing_labels(labels)]).tolist()
         if self.is_tuned:
@@ -98,7 +98,7 @@ class WantedDecision:
         from tanager.decide import measure_decision
 
         classes = clf.classes_.tolist()
-        if not self.given:
+        if not self.is_wanted:
             return None
         self.check_held_out(quality is not None)
         if quality is None:

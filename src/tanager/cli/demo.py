@@ -46,7 +46,6 @@ def demo(
     Examples:
 
       tanager demo
-
       tanager demo -o /tmp/demo
     """
     from tanager.classifiers.base import TableClassifier
@@ -103,8 +102,8 @@ def running_command() -> str:
     started = Path(sys.argv[0])
     if started.name == "__main__.py":
         return f"{quote(sys.executable)} -m tanager"
-    found = shutil.which(started.name)
-    same = found is not None and started.exists() and Path(found).samefile(started)
+    command = shutil.which(started.name)
+    same = command is not None and started.exists() and Path(command).samefile(started)
     return started.name if same else quote(str(started))
 
 
@@ -159,9 +158,7 @@ def completion(shell: Annotated[Shell, typer.Argument(help="The shell to write i
     Examples:
 
       source <(tanager completion bash)
-
       tanager completion zsh > ~/.zfunc/_tanager
-
       tanager completion fish > ~/.config/fish/completions/tanager.fish
     """
     from typer.completion import get_completion_script  # type: ignore[attr-defined]

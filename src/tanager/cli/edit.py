@@ -41,11 +41,8 @@ def edit(
     Examples:
 
       tanager edit heart.json edits.json -o corrected.json
-
       tanager edit heart.json edits.json -o corrected.json --refit heart.csv --by "A. Nurse"
-
       tanager edit corrected.json
-
       tanager edit corrected.json --undo -o heart.json
     """
     from tanager.files.model_file import MODEL, load_model, save_model

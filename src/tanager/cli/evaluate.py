@@ -64,11 +64,8 @@ def evaluate(
     Examples:
 
       tanager evaluate iris.csv --class species
-
       tanager evaluate iris.csv --class species --structure naive-bayes --folds 10 --repeats 3 --json
-
       tanager evaluate visits.csv --class outcome --group patient
-
       tanager evaluate test.csv --model iris.json
     """
     from tanager.cli.training_data import read_training_data
@@ -146,8 +143,8 @@ def _show(
     quality: Quality, decided: DecisionQuality | None, title: str, counts: dict[str, object], as_json: bool
 ) -> None:
     if as_json:
-        found = {**counts, **quality.to_dict()}
-        print(json.dumps(found if decided is None else {**found, "decision": decided.to_dict()}, indent=2))
+        document = {**counts, **quality.to_dict()}
+        print(json.dumps(document if decided is None else {**document, "decision": decided.to_dict()}, indent=2))
         return
     print(f"{title}\n\n{quality}")
     if decided is not None:
@@ -183,7 +180,6 @@ def compare(
     Examples:
 
       tanager compare default naive-bayes sklearn.ensemble.RandomForestClassifier --data iris.csv --class species
-
       tanager compare default --classics --data iris.csv --class species
     """
     from tanager.cli.training_data import read_training_data
@@ -253,7 +249,6 @@ def stability(
     Examples:
 
       tanager stability iris.csv --class species --structure tan
-
       tanager stability patients.csv --class outcome --draws 100 --json > stability.json
     """
     from tanager.cli.training_data import read_training_data
@@ -262,5 +257,5 @@ def stability(
     X, y = read_training_data(data, class_column, reading)
     with working(f"Fitting {draws} times"):
         clf = kind.classifier(X.column_names, y)
-        found = measure_stability(clf, X, y, n_draws=draws, random_state=kind.seed)
-    print(json.dumps(found.to_dict(), indent=2) if as_json else found)
+        result = measure_stability(clf, X, y, n_draws=draws, random_state=kind.seed)
+    print(json.dumps(result.to_dict(), indent=2) if as_json else result)

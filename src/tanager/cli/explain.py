@@ -64,13 +64,9 @@ def explain(
     Examples:
 
       tanager explain iris.json new.csv
-
       head -3 new.csv | tanager explain iris.json - --against setosa
-
       tanager explain heart.json new.csv --row 7 --change --lock age --lock sex
-
       tanager explain iris.json new.csv --json > explanations.json
-
       tanager explain iris.json
     """
     from tanager.cli.training_data import read_rows
@@ -84,9 +80,9 @@ def explain(
         if against is not None or change or sets:
             raise OptionError("--against, --change and --sets are about rows, and no DATA was given.")
         with working("Measuring the strength of attributes"):
-            found = explain_model(clf)
+            overall = explain_model(clf)
         _print_headline(clf.quality_, as_json)
-        _show_overall(found, top, as_json)
+        _show_overall(overall, top, as_json)
         return
     rival = None if against is None else find_class("--against", against, clf.classes_.tolist())
     X, y = read_rows(data, clf, missing)
@@ -150,12 +146,12 @@ def _document(
     changes: Counterfactuals | None,
     sets: dict[tuple[str, ...], float],
 ) -> dict[str, object]:
-    found = row.to_dict()
+    document = row.to_dict()
     if changes is not None:
-        found["changes"] = changes.to_dict()["changes"]
+        document["changes"] = changes.to_dict()["changes"]
     if sets:
-        found["sets"] = [{"attributes": list(names), "log_odds": value} for names, value in sets.items()]
-    return found
+        document["sets"] = [{"attributes": list(names), "log_odds": value} for names, value in sets.items()]
+    return document
 
 
 def _print_sets(row: int, sets: dict[tuple[str, ...], float], top: int) -> None:
@@ -201,21 +197,21 @@ def _coloured(log_odds: float) -> str:
     return f"[{colour}]{signed(log_odds)}[/]"
 
 
-def _show_overall(found: Overall, top: int, as_json: bool) -> None:
+def _show_overall(overall: Overall, top: int, as_json: bool) -> None:
     from rich.markup import escape
 
     if as_json:
-        print(json.dumps(found.to_dict(), indent=2))
+        print(json.dumps(overall.to_dict(), indent=2))
         return
-    effects = found.measure == "effect"
+    effects = overall.measure == "effect"
     table = new_table(["term" if effects else "attribute"], ["nats"])
-    lines = list(zip(found.ranked, sorted(found.strength.tolist(), reverse=True), strict=True))
+    lines = list(zip(overall.ranked, sorted(overall.strength.tolist(), reverse=True), strict=True))
     for name, nats in lines[:top]:
         table.add_row(escape(name), f"{nats:.4f}")
     rest = lines[top:]
     if rest:
         table.add_row(f"{len(rest)} other {'terms' if effects else 'attributes'}", f"at most {rest[0][1]:.4f}")
     if effects:
-        print_table(f"What each term adds to the log odds of {found.target} (root mean square)", table)
+        print_table(f"What each term adds to the log odds of {overall.target} (root mean square)", table)
     else:
-        print_table(f"What each attribute tells of {found.target}, given its parents", table)
+        print_table(f"What each attribute tells of {overall.target}, given its parents", table)

@@ -55,9 +55,7 @@ def export(
     Examples:
 
       tanager export iris.json --to python -o iris.py
-
       tanager export iris.json --to sql --dialect duckdb --table flowers --key id --missing refuse
-
       tanager export iris.json --to c --name iris -o iris.h
     """
     from tanager.export.targets import TARGETS, export_kind, write_export

@@ -62,25 +62,15 @@ def fit(
     Examples:
 
       tanager fit iris.csv --class species -o iris.json
-
       tanager fit votes.arff --class party --structure naive-bayes -o votes.json
-
       tanager fit codes.csv.gz --class y --categorical zip,branch --drop id --missing unknown -o codes.json
-
       tanager fit patients.xlsx --class outcome --recipe recipe.json -o patients.json
-
       tanager fit iris.csv --class species --structure 'bckg(max_parents=3)' --criterion 'bdeu(ess=5)' -o iris.json
-
       tanager fit larger_than_memory.parquet --class outcome --structure tan -o model.json
-
       tanager fit patients.csv --class state --cost ill:healthy=10 --ask 0.5 -o model.json
-
       tanager fit patients.csv --class state --monotone age=+1 --monotone fitness=-1 -o model.json
-
       tanager fit iris.csv --class species --intervals --report iris.html -o iris.json
-
       tanager fit large.csv --class outcome --estimate
-
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
     from tanager.cli.training_data import open_training_data, read_training_data, streams
@@ -186,10 +176,10 @@ def _print_estimate(
 
     X, y = read_training_data(data, class_column, reading)
     with working("Fitting parts of the rows"):
-        found = estimate_fit(kind.classifier(X.column_names, y), X, y)
+        needs = estimate_fit(kind.classifier(X.column_names, y), X, y)
     if as_json:
-        print(json.dumps({"bytes": found.bytes, "available": available_memory(), "seconds": found.seconds}, indent=2))
+        print(json.dumps({"bytes": needs.bytes, "available": available_memory(), "seconds": needs.seconds}, indent=2))
         return
-    seconds = "moments, for so few rows" if found.seconds is None else f"about {found.seconds:,.0f} s"
-    print(f"memory: about {found.bytes / 2**20:,.0f} MiB of {available_memory() / 2**20:,.0f} MiB available")
+    seconds = "moments, for so few rows" if needs.seconds is None else f"about {needs.seconds:,.0f} s"
+    print(f"memory: about {needs.bytes / 2**20:,.0f} MiB of {available_memory() / 2**20:,.0f} MiB available")
     print(f"time: {seconds}; cross-validation takes up to five times as long again")

@@ -46,11 +46,8 @@ def convert(
     Examples:
 
       tanager convert iris.json iris.bif
-
       tanager convert expert.net expert.xdsl
-
       tanager convert expert.bif expert.json
-
       cat expert.bif | tanager convert - - --from bif --to xdsl > expert.xdsl
     """
     from tanager.files.network_file import network_kind, network_suffix, read_network, write_network
@@ -114,9 +111,7 @@ def tune(
     Examples:
 
       tanager tune expert.bif data.csv --query Cancer -o tuned.bif
-
       tanager tune expert.bif data.csv --query Cancer --query Dyspnoea --folds 10 --json
-
       tanager tune expert.bif data.csv --query Cancer -o - --to xdsl > tuned.xdsl
     """
     from tanager.files.network_file import network_kind, read_network, write_network

@@ -124,8 +124,8 @@ class Reading:
         from tanager.check.preprocessing import NOTHING_TO_DO
         from tanager.files.json_file import load_recipe
 
-        found = NOTHING_TO_DO if self.recipe is None else load_recipe(self.recipe)
-        return found.with_options(self.missing or (), self.drop or (), class_column)
+        recipe = NOTHING_TO_DO if self.recipe is None else load_recipe(self.recipe)
+        return recipe.with_options(self.missing or (), self.drop or (), class_column)
 
 
 @dataclass(frozen=True)

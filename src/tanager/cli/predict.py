@@ -55,13 +55,9 @@ def predict(
     Examples:
 
       tanager predict iris.json new.csv
-
       tanager predict iris.json new.parquet --proba --keep id -o probabilities.csv
-
       tanager predict iris.json new.csv --interval 0.9
-
       cat new.csv | tanager predict iris.json - | sort | uniq -c
-
       tanager predict iris.json new.csv --proba --json
     """
     from tanager.cli.training_data import read_row_batches, read_rows, streams
@@ -92,8 +88,8 @@ def predict(
     if not as_json and streams(data, stream):
         with working(f"Predicting {data} batch by batch"), table_writer(output) as write:
             for rows in read_row_batches(data, clf, missing, kept):
-                found = columns.predict(rows)
-                write(escape_formulas(found) if is_text else found)
+                predicted = columns.predict(rows)
+                write(escape_formulas(predicted) if is_text else predicted)
         return
     X, _ = read_rows(data, clf, missing, kept)
     with working(f"Predicting {X.num_rows:,} rows"):
@@ -147,16 +143,16 @@ class _Columns:
         labels = clf.predict(X)
         if clf.decision_ is not None:  # a person may be asked about every row of a batch
             labels = pa.array(labels.tolist(), type=pa.array(clf.classes_.tolist()).type)
-        found = [*(rows.column(name) for name in self.keep), labels]
+        columns = [*(rows.column(name) for name in self.keep), labels]
         if self.proba:
-            found += self._probabilities(X)
-        return pa.table(found, names=self.names)
+            columns += self._probabilities(X)
+        return pa.table(columns, names=self.names)
 
     def _probabilities(self, X: pa.Table) -> list[Probabilities]:
         """A column for every class or, with intervals, three."""
         probabilities = self.clf.predict_proba(X)
         if self.interval is None:
             return list(probabilities.T.copy())
-        found = self.clf.predict_interval(X, self.interval)
-        each = zip(probabilities.T.copy(), found.lower.T.copy(), found.upper.T.copy(), strict=True)
+        interval = self.clf.predict_interval(X, self.interval)
+        each = zip(probabilities.T.copy(), interval.lower.T.copy(), interval.upper.T.copy(), strict=True)
         return [column for columns in each for column in columns]

@@ -42,11 +42,8 @@ def report(
     Examples:
 
       tanager report iris.json
-
       tanager report iris.json test.csv -o iris.html
-
       tanager report iris.json test.csv --card card.md --purpose "Tell irises apart"
-
       head -100 test.csv | tanager report iris.json - -o - > iris.html
     """
     from tanager.cli.training_data import read_labelled_rows

@@ -122,8 +122,8 @@ def check_file(
         y = table.column(class_column)
         table = table.drop_columns([class_column])
     checkup = examine(read_columns(table), y, zeros, class_column)
-    found = checkup.recipe.with_options(missing, (), class_column)
-    return checkup, Recipe((*asked.steps, *found.steps), found.missing, class_column)
+    fixes = checkup.recipe.with_options(missing, (), class_column)
+    return checkup, Recipe((*asked.steps, *fixes.steps), fixes.missing, class_column)
 
 
 def _leading_zeros(path: str, table: pa.Table, missing: Sequence[str]) -> list[str]:
@@ -138,22 +138,6 @@ def _leading_zeros(path: str, table: pa.Table, missing: Sequence[str]) -> list[s
         if pa.types.is_string(as_written.column(name).type)
         and pc.any(pc.match_substring_regex(as_written.column(name), LEADING_ZERO)).as_py()
     ]
-
-
-class CountedBatches:
-    """Batches, and how many rows went by."""
-
-    def __init__(self, batches: Iterator[pa.Table]) -> None:
-        self._batches = batches
-        self.n_rows = 0
-
-    def __iter__(self) -> CountedBatches:
-        return self
-
-    def __next__(self) -> pa.Table:
-        batch = next(self._batches)
-        self.n_rows += batch.num_rows
-        return batch
 
 
 def open_training_data(path: str, class_column: str, reading: Reading) -> tuple[list[str], object, Callable[[], int]]:
@@ -177,8 +161,14 @@ def open_training_data(path: str, class_column: str, reading: Reading) -> tuple[
             source = source.replace_schema(pa.schema(kept)) if recipe.dropped else source
             return attributes, source, source.count_rows
         source = open_stream(source, [*attributes, class_column]).plain_tables()
-    counted = CountedBatches(recipe.apply(batch).select([*attributes, class_column]) for batch in source)
-    return attributes, counted, lambda: counted.n_rows
+    counts: list[int] = []
+
+    def counted() -> Iterator[pa.Table]:
+        for batch in source:
+            counts.append(batch.num_rows)
+            yield recipe.apply(batch).select([*attributes, class_column])
+
+    return attributes, counted(), lambda: sum(counts)
 
 
 def _first_rows(batches: Iterator[pa.Table]) -> pa.Table:
@@ -289,10 +279,10 @@ def _check_columns(names: Sequence[str], clf: TableClassifier, keep: Sequence[st
     needed = [column.name for column in schema.attributes]
     absent = [name for name in needed if name not in set(names)]
     if absent:
-        found = nearest_first(absent[0], names)
+        nearest = nearest_first(absent[0], names)
         raise DataError(
             f"the data lacks {len(absent)} of the {len(needed)} columns the model needs: {list_names(absent)}; "
-            f"its columns are {list_names(found)}."
+            f"its columns are {list_names(nearest)}."
         )
     return needed, [check_column(name, names, "to keep") for name in keep if name not in needed]
 

@@ -1,4 +1,4 @@
-"""The Bayesian bootstrap: the model is learnt again from rows of random weights; what changes is how sure it is.
+"""The Bayesian bootstrap: the model is learnt again from rows of random weights, and varies as it is uncertain.
 
 Weights are n times Dirichlet(1, ..., 1), which is the posterior of the distribution of the rows that takes nothing for
 granted (Rubin 1981). Structure, pairs and strengths are chosen again in every draw: their choice is in the intervals.

@@ -57,7 +57,7 @@ class DirichletPosterior(PicklesFields):
     def interval(self, codes: Codes, logs: Array, level: float, rule: GapRule) -> Interval:
         """Of P(class | row); `logs` are the classifier's own, whose log odds may be a little off the median."""
         ends = np.asarray(norm.ppf([0.5 - level / 2.0, 0.5, 0.5 + level / 2.0]))
-        hard = self._has_linked_gap(codes)
+        hard = self._has_linked_missing(codes)
         quantiles = np.empty((3, *logs.shape))
         if (~hard).any():
             quantiles[:, ~hard] = self._closed(codes[~hard], ends)
@@ -77,7 +77,7 @@ class DirichletPosterior(PicklesFields):
         others = (variances.sum(axis=1, keepdims=True) - variances) / (n_classes - 1) ** 2
         return np.sqrt(variances + others)
 
-    def _has_linked_gap(self, codes: Codes) -> NDArray[np.bool_]:
+    def _has_linked_missing(self, codes: Codes) -> NDArray[np.bool_]:
         """(n_rows,) whether a missing cell is in a family with another attribute."""
         linked = np.zeros(codes.shape[1], dtype=bool)
         target = len(self.network.columns) - 1

@@ -80,7 +80,7 @@ class ReferencePosterior:
     factor: Array
 
     def interval(self, codes: Codes, logs: Array, level: float, rule: GapRule) -> Interval:
-        """Of P(class | row); `logs` (n_rows, n_classes) are the classifier's own, `rule` what a gap means to it."""
+        """Of P(class | row); `logs` (n_rows, n_classes) are the classifier's own, `rule` that of missing values."""
         return around(log_odds_of_each(logs), self.deviations(codes, logs, rule), reach(level))
 
     def deviations(self, codes: Codes, logs: Array, rule: GapRule) -> Array:
@@ -102,7 +102,7 @@ class ReferencePosterior:
         return np.broadcast_to(deviations, logs.shape)
 
     def _whole_rows(self, coarse: Codes, odds: Array) -> Array:
-        """Of rows without a gap; a missing cell says nothing."""
+        """Of rows without a missing value to average over."""
         features, deviations = self.features(coarse), np.empty_like(odds)
         for k, (mean, factor) in enumerate(zip(self.mean, self.factor, strict=True)):
             deviations[:, k] = np.sqrt(((features @ factor) ** 2).sum(axis=1) + (features @ mean - odds[:, k]) ** 2)
@@ -328,9 +328,9 @@ class Features:
         return np.repeat([ATTRIBUTE, PAIR, TREE], sizes)
 
     def of_term(self, term: Sequence[int]) -> tuple[slice, Array] | None:
-        """Where the features of an attribute or a pair are, and (cells, features) each of its cells, gaps included.
+        """Where the features of an attribute or a pair are, and (cells, features) each of its cells.
 
-        None for one that has none. A gap is the last state, and says nothing.
+        None for one that has none. A missing value is the last state, whose features are zero.
         """
         place = {a: k for k, a in enumerate(self.terms.attributes)}
         sizes = [main.shape[1] for main in self.mains]
