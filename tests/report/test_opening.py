@@ -38,7 +38,6 @@ from tanager.report.quality_section import (
     describe_mistakes,
     describe_thresholds,
     is_training_table,
-    judge_rows,
     make_groups,
     match_rows,
 )
@@ -273,10 +272,8 @@ def test_judging_few_rows_of_one_class_leaves_no_group_and_no_curve():
     X, y = table(1, n_rows=60)
     clf = TANClassifier().fit(X, y)
     one = pd.Series(y[y == "class 1"])
-    rows, codes = X.loc[one.index], np.full(len(one), 1)
-    judged = judge_rows(clf, rows, encode_table(clf, rows)[1], codes, clf.predict_proba(rows), None)
-    assert describe_groups(clf.model_.columns[:-1], encode_table(clf, rows)[1], judged)["found"] == []
-    found = collect(clf, rows, one)
+    found = collect(clf, X.loc[one.index], one)
+    assert found["groups"]["found"] == []
     assert [curve is None for curve in found["quality"]["curves"]] == [True, True, True]
     assert (found["quality"]["classes"][0]["support"], found["quality"]["classes"][0]["sensitivity"]) == (0, None)
     json.dumps(found, allow_nan=False)

@@ -15,15 +15,7 @@ from tanager.report.intervals import describe_intervals, with_bands
 from tanager.report.json_page import Json, to_page_json
 from tanager.report.model_card import About, describe_learning, make_card
 from tanager.report.model_section import describe_drivers, describe_effects, describe_missing, describe_network
-from tanager.report.quality_section import (
-    JudgedRows,
-    describe_decision,
-    describe_examples,
-    describe_groups,
-    describe_mistakes,
-    describe_quality,
-    judge_rows,
-)
+from tanager.report.quality_section import describe_decision, describe_failures, describe_quality, judge_rows
 from tanager.version import __version__
 
 ROOM_FOR_ALL = 2_700_000
@@ -41,18 +33,14 @@ def collect(
 ) -> dict[str, Json]:
     """The content of the page, ready for JSON."""
     rows = None if X is None else PageRows.read(clf, X, y)
-    codes, class_codes = (None, None) if rows is None else (rows.codes, rows.class_codes)
-    if codes is not None and class_codes is not None and y is not None:
-        clf = with_bands(clf, X, y, codes, class_codes)
+    clf = with_bands(clf, X, y, rows)
     network = clf.model_
     if network.kind == "mixtures" or network.kind == "trees":
         raise OptionError(
             "the page answers for one network; this classifier is a mean of several.",
             hint="explain(clf, X) says what each attribute adds; structure='tan' learns one network.",
         )
-    judged = None if quality is None or X is not None else JudgedRows(quality, None)
-    if rows is not None and class_codes is not None:
-        judged = judge_rows(clf, X, rows.codes, class_codes, rows.proba, quality)
+    judged = judge_rows(clf, X, rows, quality)
     facts = (About() if about is None else about).describe(clf)
     page: dict[str, Json] = {
         "version": __version__,
@@ -62,26 +50,15 @@ def collect(
         "gaps": describe_missing(clf.gaps_),
         "base": {"log_rates": log_base_rates(clf).tolist(), "baseline": baseline_words(network)},
         "learning": describe_learning(clf),
-        "drivers": describe_drivers(clf, codes, class_codes),
+        "drivers": describe_drivers(clf, rows),
         "rows": None if rows is None else rows.describe(),
         "quality": None if judged is None else describe_quality(judged.quality, clf.decision_),
         "decision": None if clf.decision_ is None else cast(Json, clf.decision_.to_dict()),
         "edits": [str(revision) for revision in clf.edits_],
         "decision_quality": None if judged is None else describe_decision(clf.decision_, judged.quality),
-        **_describe_failures(clf, rows, judged),
+        **describe_failures(clf, rows, judged),
         **describe_data(clf, X, y, rows),
     }
     room = max(ROOM_FOR_POSTERIOR, ROOM_FOR_ALL - len(to_page_json(page)))
     intervals = describe_intervals(clf, None if rows is None else rows.codes[rows.on_page], room)
     return {**page, "intervals": intervals, "card": make_card(page)}
-
-
-def _describe_failures(clf: TableClassifier, rows: PageRows | None, judged: JudgedRows | None) -> dict[str, Json]:
-    """Examples, mistakes and groups, where it is known which row each prediction is of."""
-    if rows is None or judged is None or judged.rows is None:
-        return {"examples": None, "mistakes": None, "groups": None}
-    return {
-        "examples": describe_examples(judged, rows.on_page),
-        "mistakes": describe_mistakes(judged, rows.on_page),
-        "groups": describe_groups(clf.model_.columns[: clf.n_features_in_], rows.codes, judged),
-    }

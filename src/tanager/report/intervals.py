@@ -5,10 +5,11 @@ from __future__ import annotations
 from copy import copy
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
+from tanager.report.data_section import PageRows
 from tanager.report.json_page import Json, pack, to_page_json
 from tanager.report.model_section import describe_missing, describe_numbers, describe_trees
 from tanager.report.quality_section import is_training_table
@@ -52,17 +53,17 @@ def describe_intervals(clf: TableClassifier, codes: Codes | None, room: int) -> 
     }
 
 
-def with_bands(
-    clf: TableClassifier, X: object, y: ArrayLike, codes: Codes, class_codes: NDArray[np.intp]
-) -> TableClassifier:
+def with_bands(clf: TableClassifier, X: object, y: ArrayLike | None, rows: PageRows | None) -> TableClassifier:
     """A model that has no bands, prepared from its training rows where these are the rows given; else as it is.
 
     A fit on many rows has no folds, and trees have no spread between folds.
     """
     network = clf.model_
+    if y is None or rows is None or rows.class_codes is None:
+        return clf
     if clf.posterior_ is not None or clf.edits_ or network.kind != "effects":
         return clf
-    if (network.spreads and network.forest is None) or not is_training_table(clf, codes, class_codes):
+    if (network.spreads and network.forest is None) or not is_training_table(clf, rows.codes, rows.class_codes):
         return clf
     with working("Preparing intervals"):
         return copy(clf).prepare_intervals(X, y)

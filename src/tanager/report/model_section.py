@@ -8,12 +8,10 @@ from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.forest import Forest
 from tanager.additive.importance import effect_strength, term_strength
 from tanager.additive.model import AdditiveModel, AnyModel
-from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.edits.edit import model_digest
 from tanager.errors import MemoryLimitError
@@ -21,6 +19,7 @@ from tanager.explain import explain
 from tanager.missing.rule import GapRule
 from tanager.network.network import Network
 from tanager.plots.network_layout import BOX_HEIGHT, Layout
+from tanager.report.data_section import PageRows
 from tanager.report.json_page import Json, number, pack, pack_rounded, rounded
 from tanager.structure.dag import Dag
 from tanager.table.schema import format_values
@@ -210,9 +209,7 @@ def describe_missing(rule: GapRule) -> dict[str, Json]:
     return {"meaning": rule.name, "words": rule.sentence, "rest": rule.rest, **packed(rule.constants())}
 
 
-def describe_drivers(
-    clf: TableClassifier, codes: Codes | None, class_codes: NDArray[np.intp] | None
-) -> dict[str, Json]:
+def describe_drivers(clf: TableClassifier, rows: PageRows | None) -> dict[str, Json]:
     """The terms that are not zero, the strongest first, as `explain` ranks them.
 
     unit  of `change`: "log odds", the root mean square of what the term adds to the log odds of a class against the
@@ -222,7 +219,7 @@ def describe_drivers(
     network = clf.model_
     effects = network.kind == "effects"
     changes = term_strength(network) / (1.0 if effects else np.log(2))
-    lost, n_rows = accuracy_lost(network, codes, class_codes)
+    lost, n_rows = accuracy_lost(network, rows)
     names = [network.term_name(term) for term in network.terms]
     ranked = sorted(range(len(names)), key=lambda term: (-changes[term], names[term]))
     return {
@@ -236,21 +233,20 @@ def describe_drivers(
     }
 
 
-def accuracy_lost(
-    network: AnyModel, codes: Codes | None, class_codes: NDArray[np.intp] | None
-) -> tuple[list[float | None], int]:
+def accuracy_lost(network: AnyModel, rows: PageRows | None) -> tuple[list[float | None], int]:
     """Of each effect, and the number of rows, evenly spaced, that it was measured on; None of tables and of few rows.
 
     A missing value counts with its expected effect: averaging over its values takes minutes for all effects.
     """
-    if network.kind != "effects" or codes is None or class_codes is None or len(codes) < FEWEST_ROWS:
+    labels = None if rows is None else rows.class_codes
+    if network.kind != "effects" or rows is None or labels is None or len(labels) < FEWEST_ROWS:
         return list(repeat(None, len(network.terms))), 0
-    every = -(-len(codes) // MAX_ROWS_AVERAGED)
-    rows, truth = codes[::every], class_codes[::every]
-    logs = network.log_joint(rows)
+    every = -(-len(labels) // MAX_ROWS_AVERAGED)
+    codes, truth = rows.codes[::every], labels[::every]
+    logs = network.log_joint(codes)
     right = float((logs.argmax(axis=1) == truth).mean())
-    without = (float(((logs - effect).argmax(axis=1) == truth).mean()) for effect in network.effects(rows))
-    return [right - each for each in without], len(rows)
+    without = (float(((logs - effect).argmax(axis=1) == truth).mean()) for effect in network.effects(codes))
+    return [right - each for each in without], len(codes)
 
 
 def box_widths(names: Sequence[str]) -> list[float]:

@@ -28,6 +28,7 @@ from tanager.metrics import (
     one_hot,
 )
 from tanager.metrics.quality import sampled_rows
+from tanager.report.data_section import PageRows
 from tanager.report.json_page import Json, number, numbers
 from tanager.runtime.progress import working
 from tanager.table.schema import ColumnSchema
@@ -66,22 +67,20 @@ class JudgedRows:
         return -log_true(self.probabilities, self.class_codes)
 
 
-def judge_rows(
-    clf: TableClassifier,
-    X: object,
-    codes: Codes,
-    class_codes: Numbers,
-    probabilities: Array,
-    quality: Quality | None,
-) -> JudgedRows | None:
-    """The quality of a model on rows that all have a class; None where they are too few for folds.
+def judge_rows(clf: TableClassifier, X: object, rows: PageRows | None, quality: Quality | None) -> JudgedRows | None:
+    """The quality of a model on rows that have a class, or, without rows, the one that is known; None if there is none.
 
     Rows that the model was learnt from are judged by cross-validation: the quality that the model keeps or, where it
     keeps none, one computed here. Other rows are judged by the model's own predictions.
     """
+    if rows is None:
+        return None if quality is None else JudgedRows(quality, None)
+    class_codes = rows.class_codes
+    if class_codes is None:
+        return None
     y = clf.classes_[class_codes]
     held_out = quality_of_training_table(clf, X, y, quality)
-    if held_out is None and quality is None and is_training_table(clf, codes, class_codes):
+    if held_out is None and quality is None and is_training_table(clf, rows.codes, class_codes):
         with working("Cross-validating") as update:
             try:
                 held_out = cross_validate_model(clf, X, y, update=update)
@@ -90,7 +89,7 @@ def judge_rows(
                 return None
     if held_out is not None:
         return JudgedRows(held_out, match_rows(held_out, class_codes))
-    predictions = Predictions(probabilities, class_codes, np.zeros(len(class_codes), dtype=np.intp))
+    predictions = Predictions(rows.proba, class_codes, np.zeros(len(class_codes), dtype=np.intp))
     base_rate = np.exp(log_base_rates(clf))
     return JudgedRows(Quality.of(predictions, clf.classes_, base_rate, split=""), np.arange(len(class_codes)))
 
@@ -265,6 +264,17 @@ class Group:
     attribute: int
     state: str
     rows: NDArray[np.intp]
+
+
+def describe_failures(clf: TableClassifier, rows: PageRows | None, judged: JudgedRows | None) -> dict[str, Json]:
+    """Examples, mistakes and groups, where it is known which row each prediction is of."""
+    if rows is None or judged is None or judged.rows is None:
+        return {"examples": None, "mistakes": None, "groups": None}
+    return {
+        "examples": describe_examples(judged, rows.on_page),
+        "mistakes": describe_mistakes(judged, rows.on_page),
+        "groups": describe_groups(clf.model_.columns[: clf.n_features_in_], rows.codes, judged),
+    }
 
 
 def describe_groups(columns: tuple[ColumnSchema, ...], codes: Codes, judged: JudgedRows) -> dict[str, Json]:
