@@ -26,7 +26,7 @@ IDENTITY = ((0, 0),)
 
 # Smoothest parts of a curve: with more the loss is the same, and a fit takes longer.
 CURVE_PARTS = 32
-# Of a curve in a pair, times the fifth root of the rows, as the numbers of bins are (`table.granularity`).
+# Of a curve in a pair, times the fifth root of the rows, as the numbers of bins are (`table.binning`).
 PAIR_PARTS = 1.25
 # A walk of more steps has smaller ones, so that its ends are no further apart: finer bins mean no larger effects.
 FULL_STEPS = 4

@@ -54,7 +54,7 @@ def fit_additive(
 ) -> tuple[AdditiveModel, AdditiveTrace]:
     """The model of these rows, and what was chosen.
 
-    rows          at both granularities (`table.granularity`)
+    rows          at both granularities (`table.binning`)
     columns       the attributes in the order of the rows, and then the class
     random_state  seed of the attributes that trees may split on
     report        called with a line of text now and then, for progress; None for nobody

@@ -34,7 +34,7 @@ class CodedTable:
     schema      of the table, its attributes in their order there
     order       the column of the table that each attribute of the rows is, `schema.learning_order` for learners
     classes     the labels, ascending
-    rows        those with a class, at both granularities where columns have two (`table.granularity`)
+    rows        those with a class, at both granularities where columns have two (`table.binning`)
     unlabelled  those without a class, where the learner asks for them and there are any
     values      few rows in codes that have not seen the class, where those of `rows` have and the learner asks for them
     known       counts that need no pass: ascending nodes to flat tables (`CountStore`)
@@ -138,7 +138,7 @@ def code_stream(table: StreamedTable, running: RunningCounts | None) -> CodedTab
 class RowNeeds:
     """What a learner needs of the rows, and how it wants their columns.
 
-    needs       how much it asks of the rows (`table.needs`)
+    needs       how much it asks of the rows (`table.rows`)
     fine        numeric columns have two granularities, coarse bins and fine ones
     missing_states  in a column with missing cells missing is a state of its own
     unlabelled  it learns from rows without a class too

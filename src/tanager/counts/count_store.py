@@ -85,7 +85,7 @@ class CountStore:
         known: Mapping[NodeSet, CountTable] = MappingProxyType({}),
         counted: CountedRows | None = None,
     ) -> CountStore:
-        """Counts of the first attributes of rows at both granularities (`table.granularity`), which `names` name."""
+        """Counts of the first attributes of rows at both granularities (`table.binning`), which `names` name."""
         n_attributes = len(names) - 1
         if rows.n_attributes > n_attributes:
             rows = rows.map(partial(EncodedBatch.select, attributes=slice(n_attributes)), "coarse")
