@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Words
-from tanager.counts.mask_kernels import Int64s, padded_words, popcount
+from tanager.arrays import Ints, Words
+from tanager.counts.mask_kernels import padded_words, popcount
 from tanager.runtime.kernel import kernel
 
 TILE = 4
@@ -22,14 +22,14 @@ def count_mask_pairs(
     first: int,
     step: int,
     masks: Words,
-    blocks: Int64s,
+    blocks: Ints,
     attributes: NDArray[np.uint64],
-    panels: Int64s,
-    singles: Int64s,
-    class_rows: Int64s,
-    offsets: Int64s,
+    panels: Ints,
+    singles: Ints,
+    class_rows: Ints,
+    offsets: Ints,
     n_attributes: int,
-    counts: Int64s,
+    counts: Ints,
 ) -> None:
     """Add to `counts` (as in `PairTables`) the pairs whose first attribute is in every step-th panel.
 
@@ -59,7 +59,7 @@ def count_mask_pairs(
 
 
 @kernel
-def add_tile(x: Words, y: Words, cells: Int64s) -> None:
+def add_tile(x: Words, y: Words, cells: Ints) -> None:
     """cells[i, j] += rows in both x[i] and y[j]; 16 sums in registers for 8 loads."""
     x0, x1, x2, x3 = x[0], x[1], x[2], x[3]
     y0, y1, y2, y3 = y[0], y[1], y[2], y[3]
@@ -105,13 +105,13 @@ def add_tile(x: Words, y: Words, cells: Int64s) -> None:
 def add_pairs_of(
     p: np.uint64,
     c: np.uint64,
-    cells: Int64s,
+    cells: Ints,
     attributes: NDArray[np.uint64],
-    singles: Int64s,
-    class_rows: Int64s,
-    offsets: Int64s,
+    singles: Ints,
+    class_rows: Ints,
+    offsets: Ints,
     n_attributes: int,
-    counts: Int64s,
+    counts: Ints,
 ) -> None:
     """Add the tables of class c of attribute p with every later one; cells[s, m] rows in both its mask s and mask m."""
     i, r, own, own_masks = attributes[p, 0], attributes[p, 1], attributes[p, 2], attributes[p, 3]
@@ -130,11 +130,11 @@ def add_pairs_of(
 def add_state_of(
     p: np.uint64,
     configuration: np.uint64,
-    row: Int64s,
+    row: Ints,
     n_rows: int,
     attributes: NDArray[np.uint64],
-    offsets: Int64s,
-    counts: Int64s,
+    offsets: Ints,
+    counts: Ints,
 ) -> None:
     """Add one configuration of class and attribute p: `n_rows` rows, row[m] of them in mask m.
 

@@ -7,9 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tanager.arrays import Ints
 from tanager.counts.family import CountTable, PairTables
 from tanager.errors import OptionError
 from tanager.registry import unknown_option
@@ -40,7 +38,7 @@ class CountEngine(Protocol):
 class StackEngine(CountEngine, Protocol):
     """An engine that counts thousands of sets without a step of Python for each."""
 
-    def count_stack(self, batch: EncodedBatch, node_sets: NDArray[np.int64]) -> CountTable:
+    def count_stack(self, batch: EncodedBatch, node_sets: Ints) -> CountTable:
         """(n_sets, cells) tables of (n_sets, width) nodes whose states are those of the first set."""
         ...
 

@@ -9,10 +9,11 @@ from math import prod
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-CountTable = NDArray[np.int64] | NDArray[np.float64]
-NodeNumbers = NDArray[np.int64]
+from tanager.arrays import Array, Ints
+
+CountTable = Ints | Array
+NodeNumbers = Ints
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -152,7 +153,7 @@ class PairTables:
 
     n_states: tuple[int, ...]
     counts: CountTable
-    offsets: NDArray[np.int64]
+    offsets: Ints
 
     def __iadd__(self, other: PairTables) -> PairTables:
         """The counts of the rows of both, in place."""
@@ -179,7 +180,7 @@ def pair_cells(n_states: Sequence[int]) -> int:
     return n_states[-1] * (sum(states) ** 2 - sum(each**2 for each in states)) // 2
 
 
-def pair_offsets(n_states: Sequence[int]) -> NDArray[np.int64]:
+def pair_offsets(n_states: Sequence[int]) -> Ints:
     """Where each pair's table begins; the last entry is the size of all. `n_states` ends with the class."""
     states = np.asarray(n_states[:-1], dtype=np.int64)
     sizes = [n_states[-1] * states[i] * states[i + 1 :] for i in range(len(states))]
@@ -191,7 +192,7 @@ def families_of(parents: Sequence[tuple[int, ...]]) -> tuple[Family, ...]:
     return tuple(map(Family, range(len(parents)), parents))
 
 
-def _equal_rows(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _equal_rows(rows: Ints) -> list[Ints]:
     """The positions of the rows of each kind, ascending."""
     kind = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:

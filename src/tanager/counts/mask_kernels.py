@@ -20,10 +20,8 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from tanager.arrays import Codes, Words
+from tanager.arrays import Codes, Ints, Words
 from tanager.runtime.kernel import kernel
-
-Int64s = NDArray[np.int64]
 
 ROWS_PER_WORD = 64
 # The vector loop takes 8 words at a time on AVX-512; a ragged end would be counted word by word.
@@ -93,10 +91,10 @@ def pack_masks(
     columns: Codes,
     low: int,
     order: NDArray[np.uint32],
-    blocks: Int64s,
+    blocks: Ints,
     attributes: NDArray[np.uint64],
     masks: Words,
-    singles: Int64s,
+    singles: Ints,
 ) -> None:
     """Fill the masks of every step-th attribute from `first` on, and add up their bits per class.
 
@@ -127,10 +125,10 @@ def pack_masks_of_words(
     columns: NDArray[np.uint8],
     low: int,
     class_words: Words,
-    blocks: Int64s,
+    blocks: Ints,
     attributes: NDArray[np.uint64],
     masks: Words,
-    singles: Int64s,
+    singles: Ints,
 ) -> None:
     """As `pack_masks`, four times as fast for two classes, for bytes and a processor with `store_chosen`.
 
@@ -167,7 +165,7 @@ def pack_masks_of_words(
 
 @kernel
 def store_classes(
-    codes: NDArray[np.uint8], at: int, w: int, class_words: Words, grouped: NDArray[np.uint8], ends: Int64s
+    codes: NDArray[np.uint8], at: int, w: int, class_words: Words, grouped: NDArray[np.uint8], ends: Ints
 ) -> None:
     """Append the 64 codes from 64 `at` on, those of each class to its own, where it ends."""
     for c in range(len(class_words)):
@@ -177,7 +175,7 @@ def store_classes(
 
 @kernel
 def pack_words(
-    codes: NDArray[np.uint8], block: Int64s, attribute: NDArray[np.uint64], masks: Words, singles: Int64s
+    codes: NDArray[np.uint8], block: Ints, attribute: NDArray[np.uint64], masks: Words, singles: Ints
 ) -> None:
     """Fill an attribute's masks in a block, from the (n_words, 64) codes of its rows."""
     n_words = len(codes)

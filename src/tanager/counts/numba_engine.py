@@ -11,11 +11,11 @@ import numpy as np
 from llvmlite import binding
 from numpy.typing import NDArray
 
-from tanager.arrays import Codes, Flags
+from tanager.arrays import Codes, Flags, Ints
 from tanager.counts.bit_kernels import TILE, count_mask_pairs
 from tanager.counts.family import CountTable, PairTables, pair_offsets, strides
 from tanager.counts.mask_kernels import ROWS_PER_WORD, WORDS_PER_VECTOR, pack_masks, pack_masks_of_words, padded_words
-from tanager.counts.numba_kernels import Int64s, Units, count_nodes, count_partners
+from tanager.counts.numba_kernels import Units, count_nodes, count_partners
 from tanager.runtime.resources import count_threads, map_threads
 from tanager.table.columns import count_codes
 from tanager.table.rows import EncodedBatch
@@ -76,7 +76,7 @@ class NumbaEngine:
         return PairTables(batch.n_states, counts, offsets)
 
     def _count_narrow(
-        self, batch: EncodedBatch, rows: _Rows, layout: _Layout, offsets: Int64s, counts: CountTable
+        self, batch: EncodedBatch, rows: _Rows, layout: _Layout, offsets: Ints, counts: CountTable
     ) -> None:
         """Add the pairs of attributes that have bit masks."""
         attributes, panels = layout.attributes, layout.panels
@@ -116,7 +116,7 @@ class _Rows:
         return np.append(self.batch.incomplete, False)
 
     @cached_property
-    def arrays(self) -> tuple[Codes, NDArray[np.uint32], Units, Int64s]:
+    def arrays(self) -> tuple[Codes, NDArray[np.uint32], Units, Ints]:
         """Columns, classes, units and numbers of states; masks need the first only."""
         batch = self.batch
         units = np.ones(batch.n_rows, np.int8) if batch.weights is None else np.ascontiguousarray(batch.weights)
@@ -132,7 +132,7 @@ class _Layout:
 
     narrow: Flags
     attributes: NDArray[np.uint64]
-    panels: Int64s
+    panels: Ints
 
     @property
     def n_masks(self) -> int:
@@ -171,8 +171,8 @@ class _Slab:
 
     low: int
     classes: Codes
-    blocks: Int64s
-    class_rows: Int64s
+    blocks: Ints
+    class_rows: Ints
     n_words: int
 
     @property
@@ -205,9 +205,9 @@ def _slabs(batch: EncodedBatch, n_masks: int) -> Iterator[_Slab]:
         yield _Slab(low, classes, np.array(blocks, np.int64), class_rows, n_words)
 
 
-def _histogram_tasks(narrow: Flags) -> tuple[Int64s, Int64s]:
+def _histogram_tasks(narrow: Flags) -> tuple[Ints, Ints]:
     """The pairs with an attribute that is not narrow, as `count_partners` takes them."""
-    partners: list[Int64s] = [np.empty(0, np.int64)]
+    partners: list[Ints] = [np.empty(0, np.int64)]
     tasks, stop = [], 0
     for i in range(len(narrow)):
         mine = i + 1 + np.flatnonzero(~(narrow[i] & narrow[i + 1 :]))

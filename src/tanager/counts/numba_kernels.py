@@ -14,12 +14,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Codes, Flags
+from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.counts.family import CountTable
 from tanager.runtime.kernel import kernel
 
-Int64s = NDArray[np.int64]
-Units = NDArray[np.int8] | NDArray[np.float64]
+Units = NDArray[np.int8] | Array
 
 # Rows worked on at a time: their positions and a few columns stay in the cache closest to the core.
 BLOCK = 1024
@@ -30,10 +29,10 @@ def count_nodes(
     columns: Codes,
     classes: Codes,
     units: Units,
-    n_states: Int64s,
+    n_states: Ints,
     incomplete: Flags,
-    nodes: Int64s,
-    strides: Int64s,
+    nodes: Ints,
+    strides: Ints,
     counts: CountTable,
 ) -> None:
     """Add every row to its mixed-radix position in `counts`, or to the last cell if one of `nodes` is missing."""
@@ -57,13 +56,13 @@ def count_nodes(
 
 
 @kernel
-def add_digit(x: Codes, stride: int, position: Int64s) -> None:
+def add_digit(x: Codes, stride: int, position: Ints) -> None:
     for k in range(len(x)):
         position[k] += x[k] * stride
 
 
 @kernel
-def add_units(position: Int64s, units: Units, counts: CountTable) -> None:
+def add_units(position: Ints, units: Units, counts: CountTable) -> None:
     for k in range(len(units)):
         counts[np.uint64(position[k])] += units[k]
 
@@ -75,10 +74,10 @@ def count_partners(
     columns: Codes,
     classes: Codes,
     units: Units,
-    n_states: Int64s,
-    offsets: Int64s,
-    partners: Int64s,
-    tasks: Int64s,
+    n_states: Ints,
+    offsets: Ints,
+    partners: Ints,
+    tasks: Ints,
     counts: CountTable,
 ) -> None:
     """Add to `counts` (as in `PairTables`) the pairs of every step-th task from `first` on.
@@ -115,8 +114,8 @@ def count_all_triples(
     columns: Codes,
     classes: Codes,
     units: Units,
-    n_states: Int64s,
-    starts: Int64s,
+    n_states: Ints,
+    starts: Ints,
     counts: CountTable,
 ) -> None:
     """Add to `counts` (as in `TripleTables`) the triples of every step-th pair from `first` on, with later attributes.

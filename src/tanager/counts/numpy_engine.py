@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Flags
 from tanager.counts.family import CountTable, PairTables, pair_offsets, strides
 from tanager.table.rows import EncodedBatch
 
@@ -57,7 +57,7 @@ class NumpyEngine:
         return counts if weights is None else counts.astype(np.float64, copy=False)
 
 
-def _rows_present(batch: EncodedBatch, nodes: tuple[int, ...]) -> NDArray[np.bool_]:
+def _rows_present(batch: EncodedBatch, nodes: tuple[int, ...]) -> Flags:
     """Rows in which no node of the set is missing."""
     present = np.ones(batch.n_rows, dtype=bool)
     for node in nodes:

@@ -14,9 +14,8 @@ from itertools import islice, pairwise
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tanager.arrays import Codes
+from tanager.arrays import Codes, Ints
 from tanager.counts.engine import CountEngine, engine_for
 from tanager.counts.family import CountTable, PairTables, pair_offsets
 from tanager.table.rows import EncodedBatch, Weights
@@ -25,8 +24,6 @@ from tanager.table.rows import EncodedBatch, Weights
 MAX_COUNTED_CELLS = 1 << 22
 # Renumbered at a time.
 BLOCK_CELLS = 1 << 16
-
-Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class ValuesSoFar:
     def n_states(self) -> tuple[int, ...]:
         return tuple(n + gap for n, gap in zip(self.n_values, self.has_missing, strict=True))
 
-    def codes_in(self, later: ValuesSoFar) -> list[Int64s]:
+    def codes_in(self, later: ValuesSoFar) -> list[Ints]:
         """The state of later ones that each state is."""
         nodes = zip(self.n_values, self.has_missing, later.n_values, strict=True)
         return [np.array([*range(n), *[more] * gap], dtype=np.int64) for n, gap, more in nodes]
@@ -114,7 +111,7 @@ class RunningCounts:
     def _of_pairs(self, n_attributes: int) -> bool:
         return self._pairs and n_attributes > 1
 
-    def _sets(self, n_attributes: int) -> Int64s:
+    def _sets(self, n_attributes: int) -> Ints:
         """(n_sets, 2 or 3) the nodes of each table, in the order of the tables, the last changing fastest."""
         attributes = np.triu_indices(n_attributes, k=1) if self._of_pairs(n_attributes) else [np.arange(n_attributes)]
         return np.stack([np.full(len(attributes[0]), n_attributes), *attributes], axis=1)
@@ -133,10 +130,10 @@ class CountedRows:
     """
 
     n_rows: int
-    sets: Int64s
+    sets: Ints
     n_before: tuple[int, ...]
     counts: CountTable
-    codes: tuple[Int64s, ...]
+    codes: tuple[Ints, ...]
     n_states: tuple[int, ...]
 
     def pairs(self) -> PairTables:
@@ -166,12 +163,12 @@ class CountedRows:
         return held, counts.reshape([self.n_before[node] for node in held])
 
     @cached_property
-    def _offsets(self) -> Int64s:
+    def _offsets(self) -> Ints:
         return _offsets(self.sets, self.n_before)
 
 
 def renumber(
-    counts: CountTable, sets: Int64s, n_before: Sequence[int], codes: Sequence[Int64s], n_states: Sequence[int]
+    counts: CountTable, sets: Ints, n_before: Sequence[int], codes: Sequence[Ints], n_states: Sequence[int]
 ) -> CountTable:
     """Tables of the same sets of nodes after state s of a node has become state `codes[node][s]`, or left."""
     before, after = np.array(n_before, dtype=np.int64), np.array(n_states, dtype=np.int64)
@@ -198,7 +195,7 @@ def renumber(
     return result
 
 
-def _offsets(sets: Int64s, n_states: Sequence[int] | Int64s) -> Int64s:
+def _offsets(sets: Ints, n_states: Sequence[int] | Ints) -> Ints:
     """Where each set's table begins, and where the last ends."""
     sizes = np.asarray(n_states, dtype=np.int64)[sets].prod(axis=1)
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])

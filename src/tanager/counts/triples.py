@@ -8,14 +8,12 @@ from itertools import combinations
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Ints
 from tanager.counts.engine import SETS_WORTH_COMPILING, CountEngine
 from tanager.counts.family import CountTable
 from tanager.runtime.resources import count_threads, map_threads
 from tanager.table.rows import EncodedBatch
-
-Int64s = NDArray[np.int64]
 
 ROWS_OF_A_CALL = 2_000
 """An engine that counts set by set takes as long to begin a set as to count so many rows."""
@@ -32,7 +30,7 @@ class TripleTables:
 
     n_states: tuple[int, ...]
     counts: CountTable
-    starts: Int64s
+    starts: Ints
 
     def __iadd__(self, other: TripleTables) -> TripleTables:
         """The counts of the rows of both, in place."""
@@ -54,13 +52,13 @@ def triple_cells(n_states: Sequence[int]) -> int:
     return n_classes * (first**3 - 3 * first * second + 2 * third) // 6
 
 
-def triple_starts(n_states: Sequence[int]) -> Int64s:
+def triple_starts(n_states: Sequence[int]) -> Ints:
     """(n, n) where the tables of the attributes i < j and later ones begin."""
     states = np.array(n_states[:-1], dtype=np.int64)
     later = states.sum() - np.cumsum(states)
     sizes = np.triu(states[:, np.newaxis] * states * later, k=1) * n_states[-1]
     ends = sizes.cumsum().reshape(sizes.shape)
-    starts: Int64s = ends - sizes
+    starts: Ints = ends - sizes
     return starts
 
 

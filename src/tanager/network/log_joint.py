@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tanager.arrays import Codes
+from tanager.arrays import Array, Codes, Ints
 from tanager.counts.family import Family, strides
 from tanager.runtime.resources import map_threads
 from tanager.structure.dag import Dag
@@ -29,19 +28,19 @@ class LogJoint:
     family holds the attribute.
     """
 
-    nodes: NDArray[np.int64]
-    strides: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    tables: NDArray[np.float64]
+    nodes: Ints
+    strides: Ints
+    offsets: Ints
+    tables: Array
 
     @classmethod
-    def of(cls, dag: Dag, tables: Sequence[NDArray[np.float64]], n_states: Sequence[int]) -> LogJoint:
+    def of(cls, dag: Dag, tables: Sequence[Array], n_states: Sequence[int]) -> LogJoint:
         target = dag.n_nodes - 1
         width = max(1, *(len(set(family.nodes) - {target}) for family in dag.families))
         nodes = np.zeros((dag.n_nodes, width), dtype=np.int64)
         steps = np.zeros((dag.n_nodes, width), dtype=np.int64)
         offsets = np.zeros(dag.n_nodes, dtype=np.int64)
-        cells: list[NDArray[np.float64]] = []
+        cells: list[Array] = []
         n_cells = 0
         for family in dag.families:
             attributes = [node for node in family.nodes if node != target]
@@ -52,7 +51,7 @@ class LogJoint:
             n_cells += len(cells[-1])
         return cls(nodes, steps, offsets, np.concatenate(cells))
 
-    def __call__(self, codes: Codes, normalized: bool = False) -> NDArray[np.float64]:
+    def __call__(self, codes: Codes, normalized: bool = False) -> Array:
         """(n_rows, n_classes) natural logarithms: of the joint, or `normalized` of P(class | attributes)."""
         result = np.zeros((len(codes), self.tables.shape[1]))
 
@@ -67,7 +66,7 @@ class LogJoint:
         self.add(codes, result)
         return normalize_log(result) if normalized else result
 
-    def add(self, codes: Codes, out: NDArray[np.float64], compiled: bool = False) -> None:
+    def add(self, codes: Codes, out: Array, compiled: bool = False) -> None:
         """Add those of the joint to `out` on this thread; `compiled` even if these rows, a block of many, are few."""
         if compiled or self.worth_compiling(len(codes)):
             for rows in _blocks(len(codes), COMPILED_BLOCK_ROWS):
@@ -79,18 +78,16 @@ class LogJoint:
     def worth_compiling(self, n_rows: int) -> bool:
         return n_rows * len(self.offsets) >= WORK_WORTH_COMPILING
 
-    def family(self, family: int, codes: Codes) -> NDArray[np.float64]:
+    def family(self, family: int, codes: Codes) -> Array:
         """(n_rows, n_classes) what one family adds."""
-        addends: NDArray[np.float64] = self.tables[
-            self.offsets[family] + codes[:, self.nodes[family]] @ self.strides[family]
-        ]
+        addends: Array = self.tables[self.offsets[family] + codes[:, self.nodes[family]] @ self.strides[family]]
         return addends
 
-    def _add_numpy(self, codes: Codes, out: NDArray[np.float64]) -> None:
+    def _add_numpy(self, codes: Codes, out: Array) -> None:
         cells = self.offsets + (codes[:, self.nodes] * self.strides).sum(axis=2)
         out += self.tables[cells].sum(axis=1)
 
-    def _add_compiled(self, codes: Codes, out: NDArray[np.float64]) -> None:
+    def _add_compiled(self, codes: Codes, out: Array) -> None:
         from tanager.network.look_up_kernels import add_log_tables
 
         add_log_tables(codes, self.nodes, self.strides, self.offsets, self.tables, out)
@@ -100,12 +97,12 @@ def _blocks(n_rows: int, size: int) -> list[slice]:
     return [slice(first, first + size) for first in range(0, n_rows, size)]
 
 
-def _log_cells(family: Family, table: NDArray[np.float64], n_states: Sequence[int]) -> NDArray[np.float64]:
+def _log_cells(family: Family, table: Array, n_states: Sequence[int]) -> Array:
     with np.errstate(divide="ignore"):
         return class_cells(family, np.log(table), n_states)
 
 
-def class_cells(family: Family, values: NDArray[np.float64], n_states: Sequence[int]) -> NDArray[np.float64]:
+def class_cells(family: Family, values: Array, n_states: Sequence[int]) -> Array:
     """Of a table's shape -> (attribute cells, classes): the class axis last, repeated where the family has no class."""
     target = len(n_states) - 1
     if family.child == target:
@@ -117,7 +114,7 @@ def class_cells(family: Family, values: NDArray[np.float64], n_states: Sequence[
     return cells
 
 
-def normalize_log(log_joint: NDArray[np.float64]) -> NDArray[np.float64]:
+def normalize_log(log_joint: Array) -> Array:
     """log P(class | attributes) from log P(class, attributes), (n_rows, n_classes), in place."""
     by_class = log_joint.T  # reducing over the leading axis is many times faster than over a short last one
     by_class -= by_class.max(axis=0)

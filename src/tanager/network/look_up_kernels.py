@@ -16,18 +16,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Array, Codes, Flags
+from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.runtime.kernel import kernel
 
 
 @kernel
 def add_log_tables(
     codes: Codes,
-    nodes: NDArray[np.int64],
-    strides: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    tables: NDArray[np.float64],
-    out: NDArray[np.float64],
+    nodes: Ints,
+    strides: Ints,
+    offsets: Ints,
+    tables: Array,
+    out: Array,
 ) -> None:
     """Family by family down a block of rows: the columns of `codes` and the block of `out` stay in cache."""
     n_rows, n_classes = out.shape
@@ -49,8 +49,6 @@ def add_log_tables(
                     out[i, c] += tables[cells[i], c]
 
 
-Int64s = NDArray[np.int64]
-
 # A product below the first is multiplied by the second, which is counted: no product of probabilities underflows.
 SMALL, STEP = 2.0**-300, 2.0**300
 LOG_STEP = 300.0 * np.log(2.0)
@@ -60,9 +58,9 @@ LOG_STEP = 300.0 * np.log(2.0)
 def mix_superparents(
     columns: NDArray[np.int32],
     complete: Flags,
-    n_states: Int64s,
-    superparents: Int64s,
-    starts: Int64s,
+    n_states: Ints,
+    superparents: Ints,
+    starts: Ints,
     tables: Array,
     weights: Array,
     left_out: Flags,
@@ -113,15 +111,15 @@ def mix_superparents(
 @kernel
 def multiply_superparents(
     columns: NDArray[np.int32],
-    n_states: Int64s,
-    chain: Int64s,
-    states: Int64s,
-    starts: Int64s,
+    n_states: Ints,
+    chain: Ints,
+    states: Ints,
+    starts: Ints,
     tables: Array,
     p: Array,
-    steps: Int64s,
-    row: Int64s,
-    who: Int64s,
+    steps: Ints,
+    row: Ints,
+    who: Ints,
 ) -> None:
     """Multiply by the probabilities of the superparents, in their own or the given states, and set `row`."""
     n_classes = p.shape[1]
@@ -141,15 +139,15 @@ def multiply_superparents(
 def multiply_children(
     columns: NDArray[np.int32],
     complete: Flags,
-    n_states: Int64s,
-    chain: Int64s,
-    starts: Int64s,
+    n_states: Ints,
+    chain: Ints,
+    starts: Ints,
     tables: Array,
     n_unchecked: int,
     p: Array,
-    steps: Int64s,
-    row: Int64s,
-    who: Int64s,
+    steps: Ints,
+    row: Ints,
+    who: Ints,
 ) -> None:
     """Multiply by the probabilities of all other attributes; the states of a missing one sum to one."""
     n_classes, n_multiplied = p.shape[1], 0
@@ -176,7 +174,7 @@ def multiply_children(
 
 
 @kernel
-def rescale(p: Array, steps: Int64s) -> None:
+def rescale(p: Array, steps: Ints) -> None:
     """Bring products that are small, and not zero, above SMALL."""
     n_rows, n_classes = p.shape
     for k in range(n_rows):
@@ -187,7 +185,7 @@ def rescale(p: Array, steps: Int64s) -> None:
 
 
 @kernel
-def add_scaled(p: Array, steps: Int64s, who: Int64s, total: Array, total_steps: Int64s) -> None:
+def add_scaled(p: Array, steps: Ints, who: Ints, total: Array, total_steps: Ints) -> None:
     """total += p in the rows in play; what is smaller by two powers of STEP is lost."""
     for k in range(len(who)):
         t = who[k]

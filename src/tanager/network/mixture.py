@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import ClassVar, Literal, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tanager.arrays import Array, Codes
+from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.errors import DataError
 from tanager.network.columns import HasColumns
 from tanager.network.log_joint import WORK_WORTH_COMPILING, normalize_log
@@ -20,8 +19,6 @@ from tanager.runtime.resources import map_threads
 from tanager.structure.averaged import Subsumption, superparents_of
 from tanager.structure.dag import Dag
 from tanager.table.schema import Category, ColumnSchema
-
-Int64s = NDArray[np.int64]
 
 TOLERANCE = 1e-9
 BLOCK_ROWS = 8_192
@@ -114,7 +111,7 @@ class MixtureNetwork(HasColumns):
         assert total is not None  # a mixture has a member
         return normalize_log(total) if normalized else total
 
-    def resolve(self, codes: Codes) -> tuple[Codes, NDArray[np.bool_]]:
+    def resolve(self, codes: Codes) -> tuple[Codes, Flags]:
         """The rows without the cells that follow from others, and (n_members, n_rows) which members leave a row out."""
         shape = len(self.members), len(codes)
         if self.subsumption is None:
@@ -152,7 +149,7 @@ class MixtureNetwork(HasColumns):
                 total[state] = total.get(state, 0.0) + share * p
         return {state: p / sum(total.values()) for state, p in total.items()}
 
-    def _resolve_evidence(self, evidence: Mapping[str, Category]) -> tuple[Mapping[str, Category], NDArray[np.bool_]]:
+    def _resolve_evidence(self, evidence: Mapping[str, Category]) -> tuple[Mapping[str, Category], Flags]:
         attributes = self.nodes[:-1]
         codes = np.array([self.n_states[:-1]])
         for name in set(evidence).intersection(attributes):
@@ -194,9 +191,9 @@ class SuperparentNetworks(PicklesFields, Sequence[Network]):
     """
 
     columns: tuple[ColumnSchema, ...]
-    superparents: Int64s
+    superparents: Ints
     tables: Array
-    starts: Int64s
+    starts: Ints
 
     @classmethod
     def of(cls, networks: Sequence[Network]) -> SuperparentNetworks | None:
@@ -267,7 +264,7 @@ class SuperparentNetworks(PicklesFields, Sequence[Network]):
         """Whether so many rows are faster looked up here than network by network."""
         return (n_rows + ROWS_OF_A_NETWORK) * self.starts.size >= WORK_WORTH_COMPILING
 
-    def log_mixture(self, codes: Codes, weights: Array, left_out: NDArray[np.bool_] | None = None) -> Array:
+    def log_mixture(self, codes: Codes, weights: Array, left_out: Flags | None = None) -> Array:
         """(n_rows, n_classes) log sum_m weight_m P_m(class, cells present), the missing cells summed out.
 
         `left_out` (n_networks, n_rows) says which networks a row is not judged by.
@@ -318,7 +315,7 @@ def _add_exp(total: Array, added: Array) -> None:
     map_threads(add, range(0, len(total), BLOCK_ROWS))
 
 
-def table_starts(superparents: Int64s, n_states: Sequence[int]) -> Int64s:
+def table_starts(superparents: Ints, n_states: Sequence[int]) -> Ints:
     """(n_networks, n_nodes) where the table of each node begins, one after the other, and the networks too."""
     *attributes, n_classes = n_states
     states = np.array(attributes, dtype=np.int64)
@@ -332,7 +329,7 @@ def table_starts(superparents: Int64s, n_states: Sequence[int]) -> Int64s:
         configurations[networks, chosen] = before
         before = before * states[chosen]
     sizes = np.column_stack([configurations * states * n_classes, np.full(len(superparents), n_classes)])
-    starts: Int64s = (sizes.cumsum() - sizes.reshape(-1)).reshape(sizes.shape)
+    starts: Ints = (sizes.cumsum() - sizes.reshape(-1)).reshape(sizes.shape)
     return starts
 
 

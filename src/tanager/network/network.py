@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Array, Codes
+from tanager.arrays import Array, Codes, Ints
 from tanager.counts.family import Family, strides
 from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.html_table import html_table
@@ -27,7 +27,7 @@ from tanager.table.schema import Category, ColumnSchema
 if TYPE_CHECKING:
     from tanager.network.document import Json
 
-Tables = tuple[NDArray[np.float64], ...]
+Tables = tuple[Array, ...]
 TOLERANCE = 1e-6
 # Bytes of the largest clique that `family_joints` sums exactly, and rows drawn where it is larger.
 EXACT_BYTES = 1 << 25
@@ -159,9 +159,7 @@ class Network(HasColumns):
             raise DataError(f"the evidence has probability zero under the network: {self._contradiction(codes[0])}.")
         return {column.name: column.states[code] for column, code in zip(self.columns, states[0], strict=True)}
 
-    def posterior(
-        self, X: object, variables: str | Sequence[str], impossible: str = "raise"
-    ) -> dict[str, NDArray[np.float64]]:
+    def posterior(self, X: object, variables: str | Sequence[str], impossible: str = "raise") -> dict[str, Array]:
         """P(variable | cells present) of every row, (n_rows, states), for each variable, in the order of `states`.
 
         A cell of the variable itself is evidence as any other. `impossible` says what to do about a row of probability
@@ -183,7 +181,7 @@ class Network(HasColumns):
             )
         return dict(zip(names, posteriors, strict=True))
 
-    def family_probabilities(self, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
+    def family_probabilities(self, family: Family, n_states: Sequence[int]) -> Array:
         """P(parents, child), shaped `Family.class_shape`: what the score `BDe` asks of its prior network.
 
         Nodes are matched by number (`BDe.for_nodes` orders them by name before), the class last.
@@ -224,7 +222,7 @@ class Network(HasColumns):
             information += [conditional_information(joint, axis) for axis in range(len(family.parents))]
         return np.array(information, dtype=np.float64)
 
-    def encode(self, X: object) -> NDArray[np.int64]:
+    def encode(self, X: object) -> Ints:
         """Codes (n_rows, n_nodes) of a table whose columns are nodes; an absent column is a missing one."""
         table = read_columns(X)
         codes = np.tile(np.array(self.n_states), (table.n_rows, 1))
@@ -233,7 +231,7 @@ class Network(HasColumns):
             codes[:, node] = np.minimum(encode_column(column, self.columns[node]), self.n_states[node])
         return codes
 
-    def log_likelihood(self, X: object) -> NDArray[np.float64]:
+    def log_likelihood(self, X: object) -> Array:
         """Log probability of the cells present in each row (natural logarithm), the others summed out."""
         codes = self.encode(X)
         return self._tree(codes).log_evidence(self.tables, codes)
@@ -307,21 +305,21 @@ class Network(HasColumns):
         """log P(class, cells present), with any cells missing."""
         return JunctionTree.of(self.dag, self.n_states, [len(self.nodes) - 1], names=self.nodes)
 
-    def _tree(self, codes: NDArray[np.int64], query: Sequence[int] = (), whole: bool = False) -> JunctionTree:
+    def _tree(self, codes: Ints, query: Sequence[int] = (), whole: bool = False) -> JunctionTree:
         """Made for these rows: nodes present in all of them, or in none, cost less; `whole` keeps every node."""
         missing = codes == self.n_states
         known = np.flatnonzero(~missing.any(axis=0)).tolist()
         unknown = [] if whole else np.flatnonzero(missing.all(axis=0)).tolist()
         return JunctionTree.of(self.dag, self.n_states, query, known=known, unknown=unknown, names=self.nodes)
 
-    def _evidence_codes(self, evidence: Mapping[str, Category]) -> NDArray[np.int64]:
+    def _evidence_codes(self, evidence: Mapping[str, Category]) -> Ints:
         """One row (1, n_nodes) with the evidence present."""
         codes = np.array([self.n_states])
         for node, value in evidence.items():
             codes[0, self.number(node)] = self.code(node, value)
         return codes
 
-    def _contradiction(self, row: NDArray[np.int64]) -> str:
+    def _contradiction(self, row: Ints) -> str:
         """The cells to blame, in words."""
         nodes = contradicting_nodes(self.dag, self.n_states, self.tables, row)
         cells = ", ".join(f"{self.nodes[node]}={self.columns[node].states[row[node]]!r}" for node in nodes)
@@ -336,7 +334,7 @@ class NodeTable:
     states: tuple[Category, ...]
     parents: tuple[str, ...]
     parent_states: tuple[tuple[Category, ...], ...]
-    probabilities: NDArray[np.float64]
+    probabilities: Array
 
     def row(self, configuration: Mapping[str, Category] | None = None) -> dict[Category, float]:
         """P(node | configuration): state -> probability; the configuration names a state of every parent."""
@@ -375,9 +373,7 @@ class NodeTable:
         return [[*map(str, parents), *(f"{p:.4f}" for p in row.values())] for parents, row in self.rows()]
 
 
-def sample_codes(
-    dag: Dag, tables: Sequence[NDArray[np.float64]], n: int, generator: np.random.Generator
-) -> NDArray[np.int64]:
+def sample_codes(dag: Dag, tables: Sequence[Array], n: int, generator: np.random.Generator) -> Ints:
     """Codes (n, n_nodes): one uniform number per cell, looked up in the cumulative table of its configuration."""
     codes = np.empty((n, dag.n_nodes), dtype=np.int64)
     for node in dag.order:
@@ -399,7 +395,7 @@ def conditional_information(joint: Array, axis: int) -> float:
     return max(0.0, float((joint[seen] * np.log(top / bottom)).sum()))
 
 
-def _fault(rows: NDArray[np.float64]) -> str:
+def _fault(rows: Array) -> str:
     """What keeps rows from being distributions, or nothing."""
     if not np.isfinite(rows).all() or (rows < 0).any():
         return "holds a probability that is negative or not a number"

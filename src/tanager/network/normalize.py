@@ -17,7 +17,6 @@ from tanager.errors import OptionError
 from tanager.runtime.resources import one_blas_thread
 from tanager.structure.dag import Dag, is_perfect_for
 
-Logs = NDArray[np.float64]
 Places = NDArray[np.intp]
 SMALLEST = 1e-300  # what an entry that would underflow is set to: no table holds a zero
 FITTED = 1e-8
@@ -29,7 +28,7 @@ SUFFICIENT = 1e-4
 ROUNDING = 1e-13
 
 
-def normalize_tables(dag: Dag, log_tables: Sequence[Logs], n_states: Sequence[int]) -> tuple[NDArray[np.float64], ...]:
+def normalize_tables(dag: Dag, log_tables: Sequence[Array], n_states: Sequence[int]) -> tuple[Array, ...]:
     r"""CPTs with log P(c | x) = sum_i beta_i[cell] - log sum_c' exp(...), for a class-last `dag` of perfect form.
 
     log_tables  one (configurations of all parents, states) array of free, finite numbers beta per node
@@ -330,7 +329,7 @@ def _configurations(nodes: Sequence[int], members: Sequence[int], n_states: Sequ
     return numbers.reshape(-1)
 
 
-def _add_to_family(table: Logs, family: Family, addend: Logs, nodes: Sequence[int], n_states: Sequence[int]) -> None:
+def _add_to_family(table: Array, family: Family, addend: Array, nodes: Sequence[int], n_states: Sequence[int]) -> None:
     """Add a function of `nodes`, all in the family, to the family's table, in place."""
     axes = sorted(range(len(nodes)), key=lambda axis: family.nodes.index(nodes[axis]))
     arranged = addend.reshape([n_states[node] for node in nodes]).transpose(axes)
@@ -338,7 +337,7 @@ def _add_to_family(table: Logs, family: Family, addend: Logs, nodes: Sequence[in
     table.reshape([n_states[node] for node in family.nodes])[...] += arranged.reshape(shape)
 
 
-def _log_sum(values: Logs, axis: int) -> Logs:
+def _log_sum(values: Array, axis: int) -> Array:
     """log sum exp, keeping the axis."""
     highest = values.max(axis=axis, keepdims=True)
     return highest + np.log(np.exp(values - highest).sum(axis=axis, keepdims=True))

@@ -9,9 +9,8 @@ from itertools import product
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tanager.arrays import Array, Codes
+from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.errors import DataError
 from tanager.network.columns import HasColumns
 from tanager.network.log_joint import normalize_log
@@ -145,7 +144,7 @@ class TreeAverageNetwork(HasColumns):
         return alone, weights
 
     @cached_property
-    def _pair_logs(self) -> tuple[Array, NDArray[np.int64]]:
+    def _pair_logs(self) -> tuple[Array, Ints]:
         """The logs of the members' tables of attributes, flat, and (n, n) where that of [parent, child] begins.
 
         log P(x_c | x_p, class) is at [x_p, class, x_c]; of a child with itself log P(x_c | class) at [class, x_c].
@@ -155,7 +154,7 @@ class TreeAverageNetwork(HasColumns):
         with np.errstate(divide="ignore"):
             return np.log(np.concatenate(tables)), (np.cumsum(sizes) - sizes).reshape(2 * (len(self.members),))
 
-    def _present(self, missing: NDArray[np.bool_]) -> Array:
+    def _present(self, missing: Flags) -> Array:
         """The weights between attributes that are present."""
         weights = self.log_weights.copy()
         weights[1:][missing] = -np.inf
@@ -186,7 +185,7 @@ class TreeAverageNetwork(HasColumns):
         """Log probability of the cells present in each row (natural logarithm), the others left out."""
         return self._log_evidence(self.members[0].encode(X))
 
-    def _log_evidence(self, codes: NDArray[np.int64]) -> Array:
+    def _log_evidence(self, codes: Ints) -> Array:
         """(n_rows,) log probability of the cells present in (n_rows, n_nodes) codes, the class last."""
         logs = self.log_joint(codes[:, :-1].astype(code_dtype(max(self.n_states))))
         known = np.flatnonzero(codes[:, -1] < self.n_states[-1])

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array, Ints
 from tanager.counts.family import CountTable, Family, PairTables
 from tanager.errors import OptionError
 from tanager.registry import check_option
@@ -77,7 +77,7 @@ class ACLL(ByShape, FamilyScore):
             if self.alpha is not None:
                 check_between("ACLL", "alpha", self.alpha, float(self.beta))
 
-    def stack_terms(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
+    def stack_terms(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> Array:
         if self.at == "pooled":
             terms = self._pooled_terms(tables, family, n_states)
         else:
@@ -86,7 +86,7 @@ class ACLL(ByShape, FamilyScore):
         is_class = family.child == len(n_states) - 1
         return terms + self.gamma * tables.sum(axis=(-3, -2, -1)) if is_class else terms
 
-    def weights(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
+    def weights(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> Array:
         """w of tables (..., q, s, r), by which the logs of the parameters are multiplied.
 
         alpha N_jck + beta (N_j*k - N_jck) = (alpha - beta) N_jck + beta N_j*k: a row counts alpha - beta times, which
@@ -104,12 +104,12 @@ class ACLL(ByShape, FamilyScore):
         alpha, beta = self.slopes(n_states[target], rows)
         return np.asarray((alpha - beta) * tables + beta * every_class)
 
-    def probabilities(self, tables: CountTable, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def probabilities(self, tables: CountTable, weights: Array) -> Array:
         """p / sum_k p, the parameters at which the score is taken; `weights` as `weights` gives them."""
         p = np.maximum(weights, self._pseudo_count()) if self.at == "optimum" else tables + self._pseudo_count()
         return np.asarray(p / p.sum(axis=-1, keepdims=True))
 
-    def _pooled_terms(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
+    def _pooled_terms(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> Array:
         """sum alpha N log theta + beta N log theta', theta' those of the pooled other classes."""
         target, pseudo_count = len(n_states) - 1, self._pseudo_count()
         smoothed = tables + pseudo_count
@@ -124,7 +124,7 @@ class ACLL(ByShape, FamilyScore):
         alpha, beta = self.slopes(2, tables.sum(axis=(-3, -2, -1), keepdims=True))
         return np.asarray((tables * (alpha * logs + beta * log_others)).sum(axis=(-3, -2, -1)))
 
-    def slopes(self, n_classes: int, rows: CountTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def slopes(self, n_classes: int, rows: CountTable) -> tuple[Array, Array]:
         """alpha and beta for tables that counted so many rows; one value where they do not depend on them."""
         if self.assumption == "uniform":
             beta = uniform_beta(n_classes) if self.beta is None else float(self.beta)
@@ -134,7 +134,7 @@ class ACLL(ByShape, FamilyScore):
         slope_own, beta_of = dirichlet_slopes(n_classes, own, self.a, distinct if self.b is None else self.b)
         return (1.0 + slope_own, beta_of) if self.b is not None else (1.0 + slope_own[place], beta_of[place])
 
-    def pair_scores(self, pairs: PairTables) -> NDArray[np.float64]:
+    def pair_scores(self, pairs: PairTables) -> Array:
         # The kernel knows laws with alpha = 1 + beta.
         if self.at == "pooled" or self.assumption == "asymmetric" or self.alpha is not None:
             return super().pair_scores(pairs)
@@ -152,7 +152,7 @@ class ACLL(ByShape, FamilyScore):
                 score_group(self.stack_terms, group, pairs, result)
                 continue
 
-            def score_rows(rows: NDArray[np.int64], group: PairGroup = group) -> None:
+            def score_rows(rows: Ints, group: PairGroup = group) -> None:
                 acll_pairs(
                     pairs.counts,
                     pairs.offsets,

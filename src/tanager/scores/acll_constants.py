@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import digamma, exp1, factorial, polygamma
+
+from tanager.arrays import Array
 
 # Steps of log t for the trapezoid rule. The integrand dies out exponentially on both sides and is analytic within pi/2
 # of the real line, so the error is of order exp(-pi^2 / step): the rule is exact to rounding.
@@ -51,9 +53,7 @@ def uniform_beta(n_classes: int) -> float:
     return -float(np.sum(m ** (n_classes - 1) * bracket) * (LOG_T[1] - LOG_T[0]))
 
 
-def dirichlet_slopes(
-    n_classes: int, own: float, others: float, b: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def dirichlet_slopes(n_classes: int, own: float, others: float, b: ArrayLike) -> tuple[Array, Array]:
     """Slopes of -log sum_c U_c by log U of one class, and of each other one, when U ~ Dirichlet(own, others, ..., b).
 
     sum_c U_c ~ Beta(A, b), A = sum_c a_c, is independent of the direction (U_c / sum U)_c, so the covariance of log U
@@ -113,7 +113,7 @@ def sampled_line(u: ArrayLike, symmetric: bool = True) -> Line:
     return Line(float(alpha), float(beta), float(gamma), float(share.mean()), float(left @ left / len(left)))
 
 
-def _bracket_below_1(t: NDArray[np.float64]) -> NDArray[np.float64]:
+def _bracket_below_1(t: Array) -> Array:
     """Ein(t)/t - m(t) = sum_{k>=2} (-1)^k (k-1)/(k k!) t^(k-1); the difference itself loses its digits near zero."""
     k = np.arange(2, 20)
     return np.asarray(((-1.0) ** k * (k - 1) / (k * factorial(k)) * t[:, None] ** (k - 1)).sum(axis=1))

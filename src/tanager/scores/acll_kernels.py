@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array, Ints
 from tanager.counts.family import CountTable
 from tanager.runtime.kernel import kernel
 from tanager.scores.pair_kernels import LANES, add_row
@@ -17,14 +17,14 @@ LOG_2 = float(np.log(2.0))
 @kernel
 def acll_pairs(
     counts: CountTable,
-    offsets: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
+    offsets: Ints,
+    rows: Ints,
+    columns: Ints,
     shape: tuple[int, int, int],
-    beta: NDArray[np.float64],
+    beta: Array,
     pseudo_count: float,
     at_optimum: bool,
-    result: NDArray[np.float64],
+    result: Array,
 ) -> None:
     """Write result[i, j] and result[j, i] for every i in rows and j > i in columns; all tables have this shape.
 
@@ -79,10 +79,10 @@ def acll_pairs(
 
 @kernel
 def _weigh(
-    w: NDArray[np.float64],
-    p: NDArray[np.float64],
+    w: Array,
+    p: Array,
     cell: int,
-    every_class: NDArray[np.float64],
+    every_class: Array,
     pseudo_count: float,
     at_optimum: bool,
     lanes: int,
@@ -100,12 +100,12 @@ def _weigh(
 
 @kernel
 def _add_products(
-    w: NDArray[np.float64],
-    logs: NDArray[np.float64],
+    w: Array,
+    logs: Array,
     begin: int,
     end: int,
     lanes: int,
-    sums: NDArray[np.float64],
+    sums: Array,
     into: int,
 ) -> None:
     for place in range(begin, end):
@@ -114,9 +114,7 @@ def _add_products(
 
 
 @kernel
-def take_logs(
-    values: NDArray[np.float64], row: int, mantissas: NDArray[np.float64], exponents: NDArray[np.float64], lanes: int
-) -> None:
+def take_logs(values: Array, row: int, mantissas: Array, exponents: Array, lanes: int) -> None:
     """Natural logarithms, in place, of values[row, :lanes], positive normal numbers; to the last bit or two.
 
     The library's log is a call per number. These loops have no call and no branch (division by `np.divide`, which does

@@ -10,8 +10,8 @@ from math import prod
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array, Ints
 from tanager.counts.family import CountTable, Family, PairTables
 from tanager.runtime.resources import count_threads, map_threads
 
@@ -22,14 +22,14 @@ LARGEST_KERNEL_TABLE = 1 << 12
 # A stack of pair tables is cut into blocks of about this many cells, so that its margins stay in the cache.
 CELLS_PER_BLOCK = 1 << 18
 
-StackTerms = Callable[[CountTable, Family, Sequence[int]], NDArray[np.float64]]
+StackTerms = Callable[[CountTable, Family, Sequence[int]], Array]
 
 
 class ByShape(ABC):
     """Mixin before `FamilyScore`, for a score that depends on a family's table and shape but not on its names."""
 
     @abstractmethod
-    def stack_terms(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
+    def stack_terms(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> Array:
         """The terms of tables (..., attribute-parent configurations, classes or 1, states): one per leading index.
 
         `family` is one of the families the tables belong to; the others have as many states, node by node.
@@ -42,9 +42,7 @@ class ByShape(ABC):
         """See `FamilyScore.local`."""
         return float(self.terms([table], [family], n_states)[0])
 
-    def terms(
-        self, tables: Sequence[CountTable], families: Sequence[Family], n_states: Sequence[int]
-    ) -> NDArray[np.float64]:
+    def terms(self, tables: Sequence[CountTable], families: Sequence[Family], n_states: Sequence[int]) -> Array:
         """See `FamilyScore.terms`."""
         self.check_options()
         result = np.zeros(len(families))
@@ -58,7 +56,7 @@ class ByShape(ABC):
             result[positions] = self.stack_terms(cast(CountTable, stack), families[positions[0]], n_states)
         return result
 
-    def pair_scores(self, pairs: PairTables) -> NDArray[np.float64]:
+    def pair_scores(self, pairs: PairTables) -> Array:
         """See `FamilyScore.pair_scores`."""
         self.check_options()
         n_attributes = len(pairs.n_states) - 1
@@ -72,8 +70,8 @@ class ByShape(ABC):
 class PairGroup:
     """The pairs (i, j), i < j, with i among `rows` and j among `columns`; all tables have shape (classes, r_i, r_j)."""
 
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    rows: Ints
+    columns: Ints
     shape: tuple[int, int, int]
     n_pairs: int
 
@@ -81,7 +79,7 @@ class PairGroup:
     def fits_kernels(self) -> bool:
         return prod(self.shape) <= LARGEST_KERNEL_TABLE
 
-    def on_threads(self, score_rows: Callable[[NDArray[np.int64]], None]) -> None:
+    def on_threads(self, score_rows: Callable[[Ints], None]) -> None:
         """Call a kernel on shares of the rows, interleaved because the triangle is uneven."""
         n_threads = count_threads()
         map_threads(score_rows, [self.rows[thread::n_threads] for thread in range(n_threads)])
@@ -113,7 +111,7 @@ def worth_compiling(pairs: PairTables) -> bool:
     return pairs.counts.size > CELLS_WORTH_COMPILING
 
 
-def score_group(terms: StackTerms, group: PairGroup, pairs: PairTables, result: NDArray[np.float64]) -> None:
+def score_group(terms: StackTerms, group: PairGroup, pairs: PairTables, result: Array) -> None:
     """Write the terms of both directions of every pair of a group at [parent, child] of `result`."""
     target = len(pairs.n_states) - 1
     for i, j, tables in _blocks(group, pairs):
@@ -122,7 +120,7 @@ def score_group(terms: StackTerms, group: PairGroup, pairs: PairTables, result: 
         result[j, i] = terms(tables.transpose(0, 3, 1, 2), backward, pairs.n_states)
 
 
-def _blocks(group: PairGroup, pairs: PairTables) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], CountTable]]:
+def _blocks(group: PairGroup, pairs: PairTables) -> Iterator[tuple[Ints, Ints, CountTable]]:
     """First attributes, second attributes and tables (pairs, classes, r_i, r_j), a block at a time."""
     n_attributes = len(pairs.n_states) - 1
     cells = np.arange(prod(group.shape))

@@ -7,9 +7,10 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from tanager.arrays import Array
 from tanager.counts.family import CountTable, Family
 from tanager.errors import OptionError
 from tanager.scores.margins import MarginSums, Term
@@ -52,7 +53,7 @@ class PriorNetwork(Protocol):
         """The same network, whose node k is node order[k] of this one."""
         ...
 
-    def family_probabilities(self, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
+    def family_probabilities(self, family: Family, n_states: Sequence[int]) -> Array:
         """Joint probabilities of parents and child, summing to 1, in the shape `Family.class_shape`."""
         ...
 
@@ -132,7 +133,7 @@ class BD(FamilyScore):
             ) from None
 
 
-def log_marginal(table: CountTable, prior: NDArray[np.float64]) -> float:
+def log_marginal(table: CountTable, prior: Array) -> float:
     """sum_jck log [a_jck]^N_jck - sum_jc log [a_jc]^N_jc; minus infinity if a cell of parameter zero occurs."""
     if np.any(table[prior <= 0] > 0):
         return -np.inf
@@ -150,6 +151,6 @@ def symmetric_dirichlet(parameter: float, states: int) -> tuple[Term, Term]:
     )
 
 
-def log_rising(counts: CountTable, start: float | NDArray[np.float64]) -> NDArray[np.float64]:
+def log_rising(counts: CountTable, start: float | Array) -> Array:
     """log of the rising factorial start (start + 1) ... (start + n - 1) = Gamma(start + n) / Gamma(start)."""
     return np.asarray(gammaln(counts + start) - gammaln(start))

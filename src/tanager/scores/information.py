@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family, PairTables
 from tanager.scores.by_shape import worth_compiling
@@ -29,11 +30,11 @@ class PairInformation:
     interaction  I(C;X_i;X_j) = conditional - marginal: positive where the pair says more about the class than its parts
     """
 
-    conditional: NDArray[np.float64]
-    marginal: NDArray[np.float64]
+    conditional: Array
+    marginal: Array
 
     @property
-    def interaction(self) -> NDArray[np.float64]:
+    def interaction(self) -> Array:
         return self.conditional - self.marginal
 
 
@@ -45,12 +46,12 @@ def pair_information(pairs: PairTables) -> PairInformation:
     return PairInformation(np.maximum(conditional, 0) / rows, np.maximum(marginal, 0) / rows)
 
 
-def edge_likelihoods(counts: CountStore) -> NDArray[np.float64]:
+def edge_likelihoods(counts: CountStore) -> Array:
     """(n, n) N I(X_i;X_j|C): what an edge adds to the log likelihood of the rows in which both are present."""
     return np.maximum(_sums(counts.pairs())[0], 0)
 
 
-def class_information(counts: CountStore) -> NDArray[np.float64]:
+def class_information(counts: CountStore) -> Array:
     """(n,) I(X_i; C) in nats, over the rows in which X_i is present."""
     families = [Family(child, (counts.n_attributes,)) for child in range(counts.n_attributes)]
     if not families:
@@ -63,13 +64,13 @@ def class_information(counts: CountStore) -> NDArray[np.float64]:
     return (cells - by_state - by_class + xlogx(rows)) / np.maximum(rows, np.finfo(float).tiny)
 
 
-def _sum_parts(parts: Sequence[NDArray[np.number]]) -> NDArray[np.float64]:
+def _sum_parts(parts: Sequence[NDArray[np.number]]) -> Array:
     """The sum of N log N of each part."""
     starts = np.cumsum([0, *(len(part) for part in parts[:-1])])
     return np.add.reduceat(xlogx(np.concatenate(parts).astype(float)), starts)
 
 
-def _sums(pairs: PairTables) -> NDArray[np.float64]:
+def _sums(pairs: PairTables) -> Array:
     """(3, n, n) N I(X_i;X_j|C), N I(X_i;X_j) and N of every pair; a little below zero by rounding, perhaps.
 
     Few tables of many shapes take NumPy longer than the pass compiled for them, which must not wait for its compiler;

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtri
 from sklearn.base import BaseEstimator
 
+from tanager.arrays import Array
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.registry import check_option
@@ -123,6 +123,6 @@ def n_parameters(family: Family, n_states: Sequence[int]) -> int:
     return n_configurations * (states - 1)
 
 
-def log_rows(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_rows(totals: Array) -> Array:
     """log N; zero where no row was counted, for there is nothing to describe."""
     return np.log(np.where(totals > 0, totals, 1))

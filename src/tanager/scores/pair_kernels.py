@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tanager.arrays import Array
+from tanager.arrays import Array, Ints
 from tanager.counts.family import CountTable
 from tanager.runtime.kernel import kernel, kernel_part
 
@@ -18,13 +17,13 @@ LANES = 64
 @kernel
 def look_up_pairs(
     counts: CountTable,
-    offsets: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    columns: NDArray[np.int64],
+    offsets: Ints,
+    rows: Ints,
+    columns: Ints,
     shape: tuple[int, int, int],
-    functions: NDArray[np.float64],
-    used: NDArray[np.int64],
-    result: NDArray[np.float64],
+    functions: Array,
+    used: Ints,
+    result: Array,
 ) -> None:
     """Write result[i, j] and result[j, i] for every i in rows and j > i in columns; all tables have this shape.
 
@@ -75,7 +74,7 @@ def look_up_pairs(
 
 
 @kernel
-def add_row(buffer: NDArray[np.int64] | NDArray[np.float64], into: int, row: int, lanes: int) -> None:
+def add_row(buffer: Ints | Array, into: int, row: int, lanes: int) -> None:
     # One sum per loop: the compiler checks two rows for overlap, but gives up on four.
     for lane in range(lanes):
         buffer[into, lane] += buffer[row, lane]
@@ -83,13 +82,13 @@ def add_row(buffer: NDArray[np.int64] | NDArray[np.float64], into: int, row: int
 
 @kernel
 def _look_up(
-    functions: NDArray[np.float64],
+    functions: Array,
     function: int,
-    margins: NDArray[np.int64],
+    margins: Ints,
     begin: int,
     end: int,
     lanes: int,
-    sums: NDArray[np.float64],
+    sums: Array,
 ) -> None:
     for place in range(begin, end):
         for lane in range(lanes):
@@ -105,9 +104,7 @@ def xlogx(count: float) -> float:
 
 
 @kernel
-def sum_pairs(
-    counts: CountTable, offsets: NDArray[np.int64], n_states: NDArray[np.int64], n_classes: int, result: Array
-) -> None:
+def sum_pairs(counts: CountTable, offsets: Ints, n_states: Ints, n_classes: int, result: Array) -> None:
     """Of every pair N I(X_i;X_j|C), N I(X_i;X_j) and N into result (3, n, n), at [i, j] and [j, i].
 
     counts and offsets as in `PairTables`; n_states (n,) of the attributes.

@@ -9,9 +9,9 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from tanager.arrays import Array
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable, Family, PairTables
 from tanager.errors import OptionError
@@ -46,9 +46,7 @@ class FamilyScore(BaseEstimator, ABC):
         """The score for nodes of these names, the class last: itself, where it knows of no node."""
         return self
 
-    def terms(
-        self, tables: Sequence[CountTable], families: Sequence[Family], n_states: Sequence[int]
-    ) -> NDArray[np.float64]:
+    def terms(self, tables: Sequence[CountTable], families: Sequence[Family], n_states: Sequence[int]) -> Array:
         """The terms of many families, (n_families,)."""
         return np.array([self.local(table, family, n_states) for table, family in zip(tables, families, strict=True)])
 
@@ -57,7 +55,7 @@ class FamilyScore(BaseEstimator, ABC):
         wanted = list(families)
         return float(self.terms(counts.tables(wanted), wanted, counts.n_states).sum())
 
-    def pair_scores(self, pairs: PairTables) -> NDArray[np.float64]:
+    def pair_scores(self, pairs: PairTables) -> Array:
         """(n, n) terms of child given parent and class, at [parent, child]; zero on the diagonal."""
         n_attributes = len(pairs.n_states) - 1
         result = np.zeros((n_attributes, n_attributes))

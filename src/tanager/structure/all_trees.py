@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tanager.arrays import Array
+from tanager.arrays import Array, Flags
 
 ROOT_BELOW = 100.0
 """How far below the least weight the first row of trees is, in nats: forests of two trees weigh nothing then."""
@@ -128,7 +127,7 @@ class AllTrees:
         return weights, sums
 
 
-def _joined(weights: Array) -> NDArray[np.bool_]:
+def _joined(weights: Array) -> Flags:
     """(..., n) whether a node has an edge to or from another."""
     edges = weights[..., 1:, :] > NOTHING
     return np.asarray(edges.any(axis=-1) | edges.any(axis=-2))

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Flags, Ints
 from tanager.counts.count_store import CountStore
 from tanager.errors import OptionError
 from tanager.registry import check_option
@@ -83,9 +84,7 @@ class AnDE(StructureLearner):
             subsumption=None if least is None else Subsumption.of(task.counts, least),
         )
 
-    def _weigh(
-        self, task: StructureTask, chosen: Sequence[tuple[int, ...]], members: Sequence[Dag]
-    ) -> NDArray[np.float64]:
+    def _weigh(self, task: StructureTask, chosen: Sequence[tuple[int, ...]], members: Sequence[Dag]) -> Array:
         """(n_members,) weights, above zero."""
         weights = check_option("weights", self.weights, ["equal", "information", "conditional"])
         if weights == "equal" or self.n == 0:
@@ -142,7 +141,7 @@ class Subsumption:
     `NOTHING` where it may be in any. Of two cells that imply each other only the second is listed (Zheng et al. 2012).
     """
 
-    implied: tuple[NDArray[np.int64], ...]
+    implied: tuple[Ints, ...]
 
     @classmethod
     def of(cls, counts: CountStore, least: int) -> Subsumption:
@@ -162,7 +161,7 @@ class Subsumption:
                 implied[i][states[implied[j][there[states], i] == states], j] = NOTHING
         return cls(tuple(implied))
 
-    def follows(self, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def follows(self, codes: NDArray[np.integer]) -> Flags:
         """(n_rows, n_attributes) cells that follow from another cell of the row; a missing cell implies nothing."""
         follows = np.zeros(codes.shape, dtype=bool)
         for i, implied in enumerate(self.implied):

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tanager.arrays import Array, Flags
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable, Family, PairTables
 from tanager.errors import OptionError
@@ -34,7 +35,7 @@ class FamilyTerms:
         self._n_rows = counts.table(Family(counts.n_attributes, ())).sum()
         self._known: dict[Family, float] = {}
 
-    def terms(self, families: Iterable[Family]) -> NDArray[np.float64]:
+    def terms(self, families: Iterable[Family]) -> Array:
         """phi(child; no attribute parents) plus the gain of the attribute parents, for each family."""
         wanted = list(families)
         new = [family for family in dict.fromkeys(wanted) if family not in self._known]
@@ -45,7 +46,7 @@ class FamilyTerms:
                 self._known[family] = self._known[self.without_attributes(family)] + gain
         return np.array([self._known[family] for family in wanted])
 
-    def gains(self, families: Sequence[Family], tables: Sequence[CountTable]) -> NDArray[np.float64]:
+    def gains(self, families: Sequence[Family], tables: Sequence[CountTable]) -> Array:
         """What the attribute parents of each family gain, on the rows that have them all."""
         n_states = self._counts.n_states
         alone = [self.without_attributes(family) for family in families]
@@ -67,7 +68,7 @@ class FamilyTerms:
         """The score of a whole structure, the class node's term included."""
         return float(self.terms(dag.families).sum())
 
-    def edge_gains(self) -> NDArray[np.float64]:
+    def edge_gains(self) -> Array:
         """(n, n) gains of one attribute parent beside the class, at [parent, child]; zero on the diagonal."""
         counts, target = self._counts, self._counts.n_attributes
         if target == 1:
@@ -85,7 +86,7 @@ class FamilyTerms:
             result[parents, child] = terms[parents, child] - less
         return result
 
-    def _partial_pairs(self, pairs: PairTables) -> NDArray[np.bool_]:
+    def _partial_pairs(self, pairs: PairTables) -> Flags:
         """(n, n) booleans, symmetric: the pairs of which some row has a missing value."""
         rows = pair_totals(pairs)
         result = np.zeros((self._counts.n_attributes, self._counts.n_attributes), dtype=bool)
@@ -135,6 +136,6 @@ def smallest_gain(score: float) -> float:
     return 1e-10 * max(1.0, abs(score) if isfinite(score) else 1.0)
 
 
-def level(values: ArrayLike, smallest: float) -> NDArray[np.float64]:
+def level(values: ArrayLike, smallest: float) -> Array:
     """The values in units of the smallest difference that counts, rounded to whole ones."""
     return np.round(np.asarray(values) / smallest)

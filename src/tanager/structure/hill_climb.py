@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array, Flags
 from tanager.counts.family import Family
 from tanager.errors import OptionError
 from tanager.registry import check_option
@@ -23,9 +23,9 @@ from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, evaluate, level, smallest_gain, total_score
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
 
-Adjacency = NDArray[np.bool_]
-Gains = NDArray[np.float64]
-GainsOfMoves = Callable[[Adjacency, NDArray[np.bool_], float], Gains]
+Adjacency = Flags
+Gains = Array
+GainsOfMoves = Callable[[Adjacency, Flags, float], Gains]
 ACTIONS = ("add", "delete", "reverse")
 
 
@@ -153,7 +153,7 @@ class _FamilyGains:
         self._toggle = np.full((n_nodes, n_nodes), -np.inf)
         self._parents: list[bytes] = [b""] * n_nodes
 
-    def __call__(self, graph: Adjacency, legal: NDArray[np.bool_], score: float) -> Gains:
+    def __call__(self, graph: Adjacency, legal: Flags, score: float) -> Gains:
         for child in range(len(graph)):
             parents = graph[:, child].tobytes()
             if self._parents[child] != parents:
@@ -181,7 +181,7 @@ class _FamilyGains:
 def _evaluated_gains(task: StructureTask) -> GainsOfMoves:
     """Score changes of all moves of a score that must be evaluated structure by structure."""
 
-    def gains(graph: Adjacency, legal: NDArray[np.bool_], score: float) -> Gains:
+    def gains(graph: Adjacency, legal: Flags, score: float) -> Gains:
         result = np.full(legal.shape, -np.inf)
         for place in np.argwhere(legal).tolist():
             result[*place] = evaluate(task, to_dag(Move(*place).apply(graph))) - score
@@ -270,7 +270,7 @@ def reachable(graph: Adjacency) -> Adjacency:
     return result
 
 
-def legal_moves(graph: Adjacency, rules: Rules) -> NDArray[np.bool_]:
+def legal_moves(graph: Adjacency, rules: Rules) -> Flags:
     """(3, n_nodes, n_nodes): whether each of ACTIONS may be done to the edge [parent, child]."""
     paths = reachable(graph)
     has_room = graph[:-1].sum(axis=0) < rules.max_parents

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from tanager.arrays import Array
 from tanager.counts.count_store import CountStore
 from tanager.scores.likelihood import CLL
 from tanager.scores.protocol import FamilyScore
@@ -95,7 +94,7 @@ class LearntStructure:
     members: tuple[Dag, ...] = ()
     weights: tuple[float, ...] = ()
     subsumption: Subsumption | None = None
-    log_weights: NDArray[np.float64] | None = field(default=None, compare=False)
+    log_weights: Array | None = field(default=None, compare=False)
 
 
 class StructureLearner(BaseEstimator, ABC):

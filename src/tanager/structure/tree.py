@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array, Ints
 from tanager.errors import OptionError
 from tanager.runtime.resources import no_collection
 from tanager.structure.constraints import (
@@ -26,8 +26,8 @@ from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, decomposable_score, level, smallest_gain
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
 
-Weights = NDArray[np.float64]
-Parents = NDArray[np.int64]
+Weights = Array
+Parents = Ints
 NO_PARENT = -1
 CLASS_EDGE_HINT = "leave the class out, or use HillClimb(class_edges='free')."
 
@@ -94,9 +94,7 @@ class Tree(StructureLearner):
         return _grow(search, parents, gains[parents, np.arange(len(parents))], names)
 
 
-def best_tree(
-    gains: NDArray[np.float64], score_equivalent: bool, root: int | None = None, forest: bool = False
-) -> Parents:
+def best_tree(gains: Array, score_equivalent: bool, root: int | None = None, forest: bool = False) -> Parents:
     """The best tree for (n, n) gains at [parent, child]: the parent of each attribute, -1 for a root."""
     if score_equivalent:
         return maximum_spanning_tree(gains, 0 if root is None else root, forest)
@@ -104,7 +102,7 @@ def best_tree(
 
 
 def _constrained_tree(
-    gains: NDArray[np.float64], root: int | None, forest: bool, required: IndexEdges, forbidden: IndexEdges
+    gains: Array, root: int | None, forest: bool, required: IndexEdges, forbidden: IndexEdges
 ) -> Parents:
     """Edges are directed here, whatever the score. A required edge leaves its child no other parent."""
     weights = gains.copy()
@@ -130,7 +128,7 @@ def _check_tree_edges(required: IndexEdges, forbidden: IndexEdges, root: int | N
         parent_of[child] = parent
 
 
-def _grow(search: Search, parents: Parents, gains: NDArray[np.float64], names: Sequence[str]) -> LearntStructure:
+def _grow(search: Search, parents: Parents, gains: Array, names: Sequence[str]) -> LearntStructure:
     """Add the edges, parents before their children; `gains` (n,) is what the parent of each attribute gains."""
     with no_collection():
         above = parents.tolist()

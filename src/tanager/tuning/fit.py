@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.arrays import Array, Codes
+from tanager.arrays import Array, Codes, Flags
 from tanager.errors import DataError, OptionError
 from tanager.network.inference.junction_tree import JunctionTree, Tables, contradicting_nodes
 from tanager.network.network import Network
@@ -146,7 +146,7 @@ class QueryRows:
     query: tuple[int, ...]
     weights: Array
 
-    def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> QueryRows:
+    def take(self, rows: NDArray[np.integer] | Flags) -> QueryRows:
         return replace(self, codes=self.codes[rows], weights=self.weights[rows])
 
     def objective(self, network: Network, name: str, alpha: float = 0.0) -> NetworkObjective:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.errors import DataError
 from tanager.network.inference.elimination_plan import EliminationPlan
 
@@ -58,7 +59,7 @@ class EvidenceRows:
         all_distinct = len(first) == len(table) and bool((first == np.arange(len(table))).all())
         return cls(plan, table, first, kind[: len(codes)], compiled, blocks, all_distinct)
 
-    def of_rows(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of_rows(self, values: Array) -> Array:
         """(n_rows, ...) from values of every kind."""
         return values if self.all_distinct and len(self.kind) else values[self.kind]
 
@@ -69,7 +70,7 @@ class EvidenceRows:
         codes[:, np.array(self.plan.n_states) == 1] = 0
         return codes
 
-    def total(self, weights: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    def total(self, weights: Array | None) -> Array:
         """The weight of all rows of each kind."""
         return np.bincount(self.kind, weights, minlength=len(self.first)).astype(np.float64)
 

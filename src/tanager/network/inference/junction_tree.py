@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Array
+from tanager.arrays import Array, Ints
 from tanager.errors import MemoryLimitError, OptionError
 from tanager.network.inference.elimination_plan import EliminationPlan
 from tanager.network.inference.evidence_rows import EvidenceRows, PlaceCodes, RowCodes
@@ -127,7 +127,7 @@ class JunctionTree:
         parts = zip(np.split(counts, ends[:-1]), tables, strict=True)
         return ExpectedCounts(tuple(part.reshape(table.shape) for part, table in parts), rows.of_rows(log_evidence))
 
-    def most_probable(self, tables: Tables, codes: RowCodes) -> tuple[NDArray[np.int64], Array]:
+    def most_probable(self, tables: Tables, codes: RowCodes) -> tuple[Ints, Array]:
         """The most probable complete rows that hold the cells present, (n_rows, n_nodes), and their log probability.
 
         Of equally probable states the first, node by node. The states of a row that is impossible mean nothing.

@@ -8,9 +8,8 @@ from functools import reduce
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tanager.arrays import Array, Ints
+from tanager.arrays import Array, Flags, Ints
 from tanager.network.inference.elimination_plan import EliminationPlan, PlacedFamily
 from tanager.network.inference.evidence_rows import PlaceCodes
 
@@ -64,7 +63,7 @@ class RowElimination:
         self._codes = codes
         self._allow = allow
         self._reduce = np.max if best else log_sum
-        missing: NDArray[np.bool_] = codes >= np.array(plan.n_states, dtype=np.int32)
+        missing: Flags = codes >= np.array(plan.n_states, dtype=np.int32)
         self._open = np.asarray(missing.any(axis=0))
         self._open[plan.n_summed : plan.n_open] = True  # the query keeps its axes
         self._waiting: dict[int, list[Factor]] = {place: [] for place in np.flatnonzero(self._open).tolist()}
@@ -134,14 +133,14 @@ class RowElimination:
         cells = np.broadcast_to(self._cells(family, members) - family.offset, shares.shape)
         counts[family.offset : family.offset + size] += np.bincount(cells.ravel(), shares.ravel(), minlength=size)
 
-    def _mask(self, missing: NDArray[np.bool_]) -> None:
+    def _mask(self, missing: Flags) -> None:
         for place, factors in self._waiting.items():
             if not missing[:, place].all():
                 states = np.arange(self._plan.n_states[place])
                 fits = missing[:, place, np.newaxis] | (self._codes[:, place, np.newaxis] == states)
                 factors.append(Factor((place,), np.where(fits, 0.0, -np.inf)))
 
-    def _look_up(self, tables: Array, unseen: NDArray[np.bool_], complete: bool) -> None:
+    def _look_up(self, tables: Array, unseen: Flags, complete: bool) -> None:
         """Enter the families. Children come before parents, so an unseen child that nothing has used is barren."""
         used = np.zeros(len(unseen), dtype=bool)
         used[self._plan.n_summed : self._plan.n_open] = True
