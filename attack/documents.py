@@ -102,7 +102,7 @@ FELL: dict[str, tuple[str, Place, object]] = {
     "hidden nodes of a mean of networks": ("mixture", ("hidden",), 1),
     "half a state that follows from another": ("mixture", ("subsumption", 0, 0, 0), -0.5),
     "no share of the rows in a state": ("effects", ("effects", "densities", 2, 0), 0),
-    "a correction that leaves no probability": ("effects", ("filling", "nothing", 0), 1.7e308),
+    "a correction that leaves no probability": ("effects", ("imputation", "nothing", 0), 1.7e308),
     "an effect too large to be squared": ("reference", ("effects", "intercept", 0), 1.7e308),
     "a line of a factor without a step": ("reference", ("posterior", "steps", 0, 85), 0),
     "a step backwards": ("reference", ("posterior", "steps", 0, 85), -0.5),

@@ -25,8 +25,7 @@ from tanager.classifiers.base import TableClassifier
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.edits import Edit
 from tanager.files.model_file import to_document
-from tanager.missing.choose import with_rule
-from tanager.missing.expected import Expected
+from tanager.missing.skip import Expected
 from tanager.structure import AnDE
 
 ROWS = pa.table(
@@ -68,9 +67,9 @@ def trees() -> AdditiveClassifier:
     left[:, :2] = True
     grown = Tree(0, np.array([[0, 1, ~0], [2, ~1, ~2]]), left, np.array([0.25, -0.5, 0.75]), np.array([8.0, 4.0, 12.0]))
     stump = Tree(1, np.array([[1, ~0, ~1]]), left[:1], np.array([0.5, -0.5]), np.array([12.0, 12.0]))
-    network = replace(clf.model_, forest=Forest.of([grown, stump], n_codes, 3), gap_rule=None)
-    clf.gaps_ = Expected(network)
-    clf.model_ = with_rule(network, clf.gaps_)
+    network = replace(clf.model_, forest=Forest.of([grown, stump], n_codes, 3))
+    clf.missing_rule_ = Expected(network)
+    clf.model_ = network
     return clf
 
 

@@ -96,4 +96,12 @@ def model_arrays(clf: TableClassifier) -> list[np.ndarray]:
         weights = network.weights if isinstance(network, MixtureNetwork) else network.log_weights
         return [weights, *(table for member in network.members for table in member.tables)]
     effects = [network.intercept, *network.mains] if isinstance(network, AdditiveModel) else []
-    return [*network.tables, *effects, *(clf.filler_.tables if clf.filler_ is not None else ())]
+    return [*network.tables, *effects, *imputation_arrays(clf)]
+
+
+def imputation_arrays(clf: TableClassifier) -> list[np.ndarray]:
+    """None for a classifier that does not average."""
+    imputation = getattr(clf.missing_rule_, "imputation", None)
+    if imputation is None:
+        return []
+    return [imputation.shares, *imputation.tables, imputation.nothing, *imputation.states]

@@ -178,6 +178,6 @@ def test_missing_cells_are_summed_out_of_frequencies_and_say_so(iris, capsys):
     run(["fit", "iris.csv", "--class", "species", "-o", "nb.json", "--structure", "naive-bayes", *FREQUENCIES])
     Path("gap.csv").write_text(",".join(NAMES) + "\n,3.0,,?\n")
     assert run(["explain", "nb.json", "gap.csv", "--missing", "?"]) == 0
-    assert capsys.readouterr().out.count("missing, summed out") == 3
+    assert capsys.readouterr().out.count("unknown, summed out") == 3
     found = explain(load_model("nb.json"), pa.table({name: [np.nan] for name in NAMES}))
     assert found.contributions.tolist() == [[0.0] * 4]

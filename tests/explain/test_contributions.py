@@ -139,12 +139,12 @@ def test_missing_and_unseen_cells_add_nothing_and_say_so():
     clf = NaiveBayesClassifier().fit(X, [0, 1, 0, 1, 0])
     row = explain(clf, [[None, "never seen"]])[0]
     assert [(each.status, each.value, each.state, each.log_odds) for each in row.contributions] == [
-        ("missing", None, None, 0.0),
+        ("unknown", None, None, 0.0),
         ("unseen", "never seen", None, 0.0),
     ]
     assert row.log_odds == pytest.approx(row.base_rate + row.baseline)
     assert [each.label for each in row.contributions] == [
-        "x0: missing, summed out",
+        "x0: unknown, summed out",
         "x1 = never seen, unseen in training, summed out",
     ]
 

@@ -84,12 +84,12 @@ def test_what_averaging_adds_is_named_in_the_rows_that_have_gaps():
     whole, gappy = explain(clf, X)
     assert [each.status for each in whole.contributions] == ["present"] * len(whole.contributions)
     last = gappy.contributions[-1]
-    assert (last.attribute, last.status) == ("what is missing", "remainder")
+    assert (last.attribute, last.status) == ("what is unknown", "remainder")
     assert gappy.log_odds - gappy.base_rate - gappy.baseline - sum(
         each.log_odds for each in gappy.contributions[:-1]
     ) == pytest.approx(last.log_odds, abs=1e-9)
-    assert "what is missing: averaged over" in str(gappy)
-    assert "petal length (cm): missing, averaged over" in str(gappy)
+    assert "what is unknown: averaged over" in str(gappy)
+    assert "petal length (cm): unknown, averaged over" in str(gappy)
     statuses = explain(clf, X).to_frame().query("row == 1")["status"].tolist()
     assert statuses[:2] == ["base rate", "baseline"]
     assert statuses[-1] == "remainder"
@@ -105,9 +105,9 @@ def test_pairs_are_named_by_both_attributes_with_coarse_states():
     first, second = row[0].contributions[pair], row[1].contributions[pair]
     assert first.label == "size & colour = [2, 8) & blue"
     assert (first.value, first.state, first.status) == ("3 & blue", "[2, 8) & blue", "present")
-    assert second.label == "size & colour = missing & never seen, expected effect"
-    assert (second.state, second.status) == (None, "missing")
-    assert row[0].contributions[2].label == "on: missing, expected effect"
+    assert second.label == "size & colour = unknown & never seen, expected effect"
+    assert (second.state, second.status) == (None, "unknown")
+    assert row[0].contributions[2].label == "on: unknown, expected effect"
     assert row[0].contributions[3].label == "age = (missing)"
     json.dumps(row.to_dict())
 
@@ -147,7 +147,7 @@ def test_removal_is_what_the_log_likelihood_of_the_class_loses_without_the_effec
 
     def mean_log(used) -> float:
         other = copy.copy(classifier)
-        other.gaps_ = replace(classifier.gaps_, network=used)
+        other.missing_rule_ = replace(classifier.missing_rule_, network=used)
         return other.predict_log_proba(X)[np.arange(len(y)), y].mean()
 
     for k in (0, 3):

@@ -60,7 +60,7 @@ def test_with_gaps_left_out_a_family_with_one_adds_its_mean_and_the_parts_add_up
     )
     a_family_with_a_gap_adds_its_mean(clf.network_, X, found)
     gap = int(X.isna().any(axis=1).to_numpy().argmax())
-    assert "missing, left out" in str(found[gap])
+    assert "unknown, left out" in str(found[gap])
 
 
 @pytest.mark.parametrize("missing", ["skip", "average", "marginalize"])
@@ -84,8 +84,8 @@ def test_with_gaps_averaged_over_terms_are_those_with_gaps_left_out_and_a_remain
     assert not found.remainder[~gappy].any()
     a_family_with_a_gap_adds_its_mean(clf.network_, X, found)
     text = str(found[int(gappy.argmax())])
-    assert "missing, averaged over" in text
-    assert "what is missing: averaged over" in text
+    assert "unknown, averaged over" in text
+    assert "what is unknown: averaged over" in text
 
 
 @pytest.mark.parametrize("missing", ["skip", "average"])
@@ -107,7 +107,7 @@ def test_an_impossible_cell_leaves_no_remainder():
     clf = BayesianNetworkClassifier("naive-bayes", missing="average").fit(X, X["a"])
     table = np.array([[1.0, 0.0], [0.0, 1.0]])
     network = replace(clf.network_, tables=(table, *clf.network_.tables[1:]))
-    clf.gaps_ = replace(clf.gaps_, network=network)
+    clf.missing_rule_ = replace(clf.missing_rule_, network=network)
     found = explain(clf, pd.DataFrame({"a": ["u"], "b": [None]}))
     assert found.log_odds[0] == found.contributions[0, 0] == math.inf
     assert found.remainder[0] == 0

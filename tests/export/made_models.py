@@ -11,7 +11,7 @@ import pyarrow as pa
 from tanager import BayesianNetworkClassifier, Network
 from tanager.additive import AdditiveModel
 from tanager.additive.forest import Forest, Tree
-from tanager.missing.choose import choose_rule, with_rule
+from tanager.missing.choose import choose_rule
 from tanager.structure.dag import Dag
 from tanager.table.encoder import TableEncoder
 from tanager.table.schema import ColumnSchema, TableSchema
@@ -125,8 +125,8 @@ def classifier_of(network: AdditiveModel | Network, missing: str = "marginalize"
     clf.n_features_in_ = len(columns)
     clf.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
     clf.encoder_ = TableEncoder(TableSchema(tuple(columns), target))
-    clf.gaps_ = choose_rule(network, None, missing)
-    clf.model_ = with_rule(network, clf.gaps_)
+    clf.missing_rule_ = choose_rule(network, None, missing)
+    clf.model_ = network
     return clf
 
 

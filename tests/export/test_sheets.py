@@ -63,7 +63,7 @@ def test_the_workbook_is_equal_to_predict_proba_on_benchmark_sets(name, tmp_path
     rows = pa.concat_tables([rows, with_gaps(rows, 0.1)])
     shares = by_libreoffice(clf, rows, tmp_path, missing="refuse")
     refused = np.isnan(shares[:, 0])
-    assert not refused[~clf.gaps_.with_gap(encode_table(clf, rows)[1])].any()
+    assert not refused[~clf.missing_rule_.has_unknown(encode_table(clf, rows)[1])].any()
     np.testing.assert_allclose(shares[~refused], clf.predict_proba(rows)[~refused], rtol=0, atol=1e-9)
 
 

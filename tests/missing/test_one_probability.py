@@ -1,4 +1,4 @@
-"""One probability: for any cells present, prediction, query, explanation and file say the same, and what rows say."""
+"""One probability: for any known cells, prediction, query, explanation and file say the same, and what rows say."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def row_of(X, evidence):
 def test_without_evidence_the_default_gives_the_class_frequencies(fitted):
     clf, _, y = fitted
     frequencies = y.value_counts(normalize=True)[clf.classes_.tolist()].to_numpy()
-    assert list(clf.model_.query(clf.model_.target).values()) == pytest.approx(frequencies, abs=0.005)
+    assert list(clf.query().values()) == pytest.approx(frequencies, abs=0.005)
 
 
 @pytest.mark.parametrize("fitted", [FIFTHS, "vehicle", "german", "tic-tac-toe"], indirect=True)
@@ -70,7 +70,7 @@ def test_with_one_cell_known_the_default_comes_near_the_class_frequencies_of_its
             if rows.sum() >= 30:
                 evidence = np.array([clf.model_.n_states[:-1]], dtype=codes.dtype)
                 evidence[0, attribute] = state
-                distances.append(np.exp(clf.gaps_.log_posterior(evidence)[0]) - classes[rows].mean(axis=0))
+                distances.append(np.exp(clf.missing_rule_.log_posterior(evidence)[0]) - classes[rows].mean(axis=0))
     assert distances
     assert np.abs(distances).mean() <= 0.02
 
@@ -83,19 +83,17 @@ def test_prediction_query_and_explanation_give_one_probability(fitted, data):
     evidence = evidence_of(X, data.draw(st.integers(0, len(X) - 1)), chosen)
     row = row_of(X, evidence)
     predicted = clf.predict_proba(row)[0]
-    target = clf.model_.target
-    np.testing.assert_allclose(list(clf.model_.query(target, evidence).values()), predicted, rtol=0, atol=1e-9)
-    for model in (clf, clf.model_):
-        found = explain(model, row)
-        favoured, against = found.favoured[0], found.against[0]
-        parts = found.base_rate[0] + found.baseline[0] + found.contributions[0].sum() + found.remainder[0]
-        assert parts == pytest.approx(np.log(predicted[favoured] / predicted[against]), abs=1e-9)
+    np.testing.assert_allclose(list(clf.query(evidence).values()), predicted, rtol=0, atol=1e-9)
+    found = explain(clf, row)
+    favoured, against = found.favoured[0], found.against[0]
+    parts = found.base_rate[0] + found.baseline[0] + found.contributions[0].sum() + found.remainder[0]
+    assert parts == pytest.approx(np.log(predicted[favoured] / predicted[against]), abs=1e-9)
 
 
 @pytest.mark.parametrize("options", [("naive-bayes", "frequency"), ("tan", "frequency"), ("kdb", "em")], ids=str)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
-def test_where_gaps_are_summed_out_query_gives_the_same_too(options, data):
+def test_where_cells_are_summed_out_query_gives_the_same_too(options, data):
     X, y = load_wine(return_X_y=True, as_frame=True)
     clf = BayesianNetworkClassifier(options[0], parameters=options[1]).fit(X, y)
     evidence = evidence_of(X, data.draw(st.integers(0, len(X) - 1)), data.draw(st.sets(st.integers(0, 12))))
@@ -110,14 +108,14 @@ def test_a_file_keeps_every_probability(fitted, tmp_path):
     save_model(clf, tmp_path / "model.json")
     read_again = load_model(tmp_path / "model.json")
     np.testing.assert_array_equal(read_again.predict_proba(gappy), clf.predict_proba(gappy))
-    target, evidence = clf.model_.target, evidence_of(X, 0, [0])
-    assert read_again.model_.query(target, evidence) == clf.model_.query(target, evidence)
+    evidence = evidence_of(X, 0, [0])
+    assert read_again.query(evidence) == clf.query(evidence)
 
 
 @pytest.mark.parametrize("structure", ["naive-bayes", "tan"])
 @settings(max_examples=3, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_rows_with_gaps_are_near_those_of_the_tight_fit(structure, seed):
+def test_rows_with_unknown_cells_are_near_those_of_the_tight_fit(structure, seed):
     """Answers are a continuous function of the fit: no draw depends on its last digits."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, 300)

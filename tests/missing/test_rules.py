@@ -1,4 +1,4 @@
-"""Laws of every gap rule: complete rows, what is predicted, parts that add up, and what is lost without a term."""
+"""Properties of every rule: complete rows, what is predicted, parts that add up, and what is lost without a term."""
 
 from __future__ import annotations
 
@@ -8,36 +8,24 @@ from itertools import permutations, product
 import numpy as np
 import pandas as pd
 import pytest
-from gaps.by_hand import (
-    correction_by_hand,
-    draws,
-    entries_of,
-    numbers_by_hand,
-    posterior,
-    random_filler,
-    random_filling,
-    shift_by_hand,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from all_parts import make_classifier
 from explain.effect_networks import effect_network
+from missing.drawn_rows import entries_of, naive_bayes, posterior, random_imputation
 from random_networks import joint, random_network
 from tanager import BayesianNetworkClassifier
 from tanager.files.model_file import load_model, save_model
-from tanager.missing import average
 from tanager.missing.average import Averaged
 from tanager.missing.choose import choose_rule
-from tanager.missing.expected import Expected
-from tanager.missing.rule import GapRule
-from tanager.missing.skip import Skipped
-from tanager.missing.sum_out import SummedOut
+from tanager.missing.marginalize import SummedOut
+from tanager.missing.rule import MissingRule
+from tanager.missing.skip import Expected, Skipped
 from tanager.structure import Fixed
 from tanager.table.columns import code_dtype
 
-N_DRAWS = 8
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -46,7 +34,7 @@ def tables(seed: int):
 
 
 def averaged(network, seed: int) -> Averaged:
-    return Averaged(network, random_filling(network, seed))
+    return Averaged(network, random_imputation(network, seed))
 
 
 RULES = {
@@ -59,9 +47,9 @@ RULES = {
 every_rule = pytest.mark.parametrize("make", RULES.values(), ids=RULES)
 
 
-def rows_of(rule: GapRule, seed: int, gaps: bool = True, n_rows: int = 6) -> np.ndarray:
+def rows_of(rule: MissingRule, seed: int, unknown: bool = True, n_rows: int = 6) -> np.ndarray:
     n_states = np.array(rule.network.n_states[:-1])
-    codes = np.random.default_rng(seed).integers(0, n_states + gaps, (n_rows, len(n_states)))
+    codes = np.random.default_rng(seed).integers(0, n_states + unknown, (n_rows, len(n_states)))
     return np.asfortranarray(codes, dtype=code_dtype(max(rule.network.n_states)))
 
 
@@ -70,7 +58,7 @@ def rows_of(rule: GapRule, seed: int, gaps: bool = True, n_rows: int = 6) -> np.
 @given(seed=SEEDS)
 def test_a_complete_row_has_the_posterior_of_the_network_whatever_the_rule(make, seed):
     rule = make(seed)
-    codes = rows_of(rule, seed, gaps=False)
+    codes = rows_of(rule, seed, unknown=False)
     found = np.exp(rule.log_posterior(codes))
     for row, values in zip(codes.tolist(), found, strict=True):
         assert values == pytest.approx(posterior(rule.network, row), rel=1e-9)
@@ -79,7 +67,7 @@ def test_a_complete_row_has_the_posterior_of_the_network_whatever_the_rule(make,
 @every_rule
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS)
-def test_the_parts_add_up_to_the_log_odds_whatever_cells_are_missing(make, seed):
+def test_the_parts_add_up_to_the_log_odds_whatever_cells_are_unknown(make, seed):
     rule = make(seed)
     codes = rows_of(rule, seed)
     logs = rule.log_posterior(codes)
@@ -103,7 +91,7 @@ def test_not_normalized_differs_by_a_number_of_the_row(make):
 
 
 @every_rule
-def test_without_a_term_its_attribute_is_missing_or_its_effect_is_zero(make):
+def test_without_a_term_its_attribute_is_unknown_or_its_effect_is_zero(make):
     rule = make(2)
     network, codes = rule.network, rows_of(rule, 2, n_rows=20)
     found = list(rule.without_each(codes))
@@ -125,7 +113,7 @@ def test_without_a_term_its_attribute_is_missing_or_its_effect_is_zero(make):
 
 @settings(max_examples=15, deadline=None)
 @given(SEEDS)
-def test_the_prior_with_gaps_summed_out_is_that_of_the_joint(seed):
+def test_the_prior_with_all_cells_summed_out_is_that_of_the_joint(seed):
     network, expected = tables(seed), np.zeros(3)
     for state, p in joint(network).items():
         expected[state[-1]] += p
@@ -135,7 +123,7 @@ def test_the_prior_with_gaps_summed_out_is_that_of_the_joint(seed):
 
 @settings(max_examples=15, deadline=None)
 @given(SEEDS)
-def test_an_expected_effect_is_the_entry_of_a_missing_cell(seed):
+def test_an_expected_effect_is_the_entry_of_an_unknown_cell(seed):
     rule = Expected(effect_network(seed, 3))
     codes = rows_of(rule, seed)
     favoured, against = np.zeros(len(codes), dtype=np.intp), np.ones(len(codes), dtype=np.intp)
@@ -147,32 +135,9 @@ def test_an_expected_effect_is_the_entry_of_a_missing_cell(seed):
         np.testing.assert_allclose([*parts.terms[k], parts.prior[k]], entries[:, 0] - entries[:, 1], atol=1e-12)
 
 
-@pytest.mark.parametrize("make", [tables, lambda seed: effect_network(seed, 3)], ids=["tables", "effects"])
-@settings(max_examples=10, deadline=None)
-@given(seed=SEEDS)
-def test_with_many_completions_the_average_is_that_of_the_completions_drawn(make, seed):
-    rule = averaged(make(seed), seed)
-    codes = rows_of(rule, seed, n_rows=4)
-    numbers = numbers_by_hand(rule.network, N_DRAWS)
-    gappy = codes[rule.with_gap(codes)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(average, "MAX_COMPLETIONS", 0)
-        patch.setattr(average, "N_DRAWS", N_DRAWS)
-        found = [np.exp(rule._answer(gappy, compiled)) for compiled in (False, True)]
-    for k, row in enumerate(gappy.tolist()):
-        known = [code < n for code, n in zip(row, rule.network.n_states[:-1], strict=True)]
-        bend, total = correction_by_hand(rule.filling, row, known), np.zeros(3)
-        for complete in draws(rule.network, rule.filler, tuple(row), numbers):
-            p = posterior(rule.network, complete)
-            total += np.exp(bend @ p) * p
-        total *= shift_by_hand(rule.filling, known)
-        for values in found:
-            assert values[k] == pytest.approx(total / total.sum(), rel=1e-9)
-
-
-def test_with_gaps_left_out_a_term_of_naive_bayes_is_its_mean_over_the_states():
+def test_left_out_a_term_of_naive_bayes_is_its_mean_over_the_states():
     """sum_k P(x = k) log P(x = k | c), with P(x = k) = sum_c P(c) P(x = k | c)."""
-    network = random_filler(tables(3), 3)
+    network = naive_bayes(3, [3, 2, 3, 2, 3])
     table, prior = network.tables[0], network.tables[-1][0]
     parts = Skipped(network).contributions(
         np.array([network.n_states[:-1]]), np.array([0]), np.array([1]), np.array([0.0])
@@ -188,7 +153,7 @@ HELD = [
     ("tan", "auto", "frequency", SummedOut),
     ("tan", "category", "frequency", SummedOut),
     ("tan", "category", "conditional", Averaged),
-    ("tan", "average", "frequency", Averaged),
+    ("tan", "average", "frequency", SummedOut),
     ("tan", "marginalize", "conditional", SummedOut),
     ("tan", "skip", "frequency", Skipped),
     ("additive", "auto", "", Averaged),
@@ -204,8 +169,7 @@ def test_a_fitted_classifier_holds_the_rule_of_its_options_and_a_file_keeps_it(
     save_model(clf, tmp_path / "model.json")
     read = load_model(tmp_path / "model.json")
     for each in (clf, read):
-        assert type(each.gaps_) is kind
-        assert (each.filler_ is not None) == (kind is Averaged)
+        assert type(each.missing_rule_) is kind
     gappy = IRIS.data.mask(np.random.default_rng(0).random(IRIS.data.shape) < 0.3)
     np.testing.assert_array_equal(read.predict_proba(gappy), clf.predict_proba(gappy))
 
@@ -217,7 +181,7 @@ def test_hidden_nodes_are_summed_out(missing):
     clf = BayesianNetworkClassifier(Fixed(network), parameters="conditional", missing=missing)
     clf.fit(rows.drop(columns=["n1", "n4"]), rows["n4"])
     assert network.nodes[1] in clf.network_.nodes
-    assert type(clf.gaps_) is SummedOut
+    assert type(clf.missing_rule_) is SummedOut
 
 
 def test_a_network_alone_is_summed_out_or_has_expected_effects():

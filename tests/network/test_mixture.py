@@ -14,7 +14,7 @@ from random_networks import joint, p_of_state, random_network
 from tanager import explain
 from tanager.errors import DataError
 from tanager.missing.choose import choose_rule
-from tanager.missing.sum_out import SummedOut
+from tanager.missing.marginalize import SummedOut
 from tanager.network.mixture import MixtureNetwork, SuperparentNetworks
 from tanager.network.network import Network
 from tanager.structure.averaged import superparent_dag

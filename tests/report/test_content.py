@@ -175,7 +175,7 @@ def test_the_page_knows_what_a_gap_means_to_the_model(structure, missing, meanin
     X, y = mixed_table(1)
     clf = make_classifier(structure, missing=missing).fit(X, y)
     found = collect(clf)["gaps"]
-    assert (found["meaning"], found["words"]) == (meaning, clf.gaps_.sentence)
+    assert (found["meaning"], found["words"]) == (meaning, clf.missing_rule_.sentence)
 
 
 def test_histograms_of_a_network_of_effects_have_the_coarse_cuts():

@@ -189,7 +189,7 @@ def test_what_is_missing_is_a_part_of_its_own_and_the_parts_add_up(page, path, m
     network = clf.model_
     page.open(path, f"#e=0.{network.code('age', X.loc[0, 'age'])}")
     words = page.texts("#waterfall li .label")
-    assert any(each.startswith("what is missing") for each in words)
+    assert any(each.startswith("what is unknown") for each in words)
     values = [
         float(each)
         for each in page.run("return [...document.querySelectorAll('#waterfall li .figure')].map((each) => each.title)")
@@ -224,7 +224,7 @@ def test_forty_one_attributes_fit_into_three_megabytes(page, tmp_path):
     shapes = [[network.columns[k].coarse.n_states + 1 for k in pair] for pair in pairs]
     tables = tuple(rng.normal(size=(*shape, 3)) for shape in shapes)
     clf.model_ = replace(network, pairs=tuple(pairs), tables=tables, pair_densities=())
-    clf.gaps_ = replace(clf.gaps_, network=clf.model_)
+    clf.missing_rule_ = replace(clf.missing_rule_, network=clf.model_)
     path = report(clf, X.iloc[1:], y.iloc[1:], path=tmp_path / "page.html")  # of all rows it would cross-validate
     assert path.stat().st_size < 3_000_000
     page.open(path)
@@ -269,7 +269,7 @@ def test_attributes_that_are_exactly_zero_are_named_and_have_no_card(page, model
     kept = [k for k, pair in enumerate(network.pairs) if silent not in (network.nodes[pair[0]], network.nodes[pair[1]])]
     pairs, tables = tuple(network.pairs[k] for k in kept), tuple(network.tables[k] for k in kept)
     clf.model_ = replace(network, mains=mains, pairs=pairs, tables=tables, pair_densities=(), forest=None)
-    clf.gaps_ = replace(clf.gaps_, network=clf.model_)
+    clf.missing_rule_ = replace(clf.missing_rule_, network=clf.model_)
     page.open(report(clf, X, y, path=tmp_path / "page.html"))
     assert page.run("return document.getElementById('silent').textContent").endswith(f": {silent}.")
     assert silent not in page.texts("#shapes .card .link")

@@ -155,7 +155,7 @@ def with_first_table(table_of_a: list[list[float]], n_classes: int) -> BayesianN
     """Naive Bayes of two attributes, the first with this table."""
     clf = BayesianNetworkClassifier("naive-bayes").fit(*table(6, n_columns=2, n_classes=n_classes))
     clf.model_ = replace(clf.model_, tables=(np.array(table_of_a), *clf.model_.tables[1:]))
-    clf.gaps_ = replace(clf.gaps_, network=clf.model_)
+    clf.missing_rule_ = replace(clf.missing_rule_, network=clf.model_)
     return clf
 
 

@@ -11,7 +11,7 @@ from scipy.stats import beta
 
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
 from tanager.classifiers.base import encode_table
-from tanager.missing.sum_out import SummedOut
+from tanager.missing.marginalize import SummedOut
 from tanager.structure import Fixed
 from uncertainty.tables_of_rows import categories
 

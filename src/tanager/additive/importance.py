@@ -167,7 +167,7 @@ def tree_share(model: AdditiveModel, rows: Rows) -> float:
     """
     if model.forest is None:
         return 0.0
-    readable = replace(model, forest=None, tree_share=0.0, gap_rule=None)
+    readable = replace(model, forest=None, tree_share=0.0)
     weight, totals = rows.sum(partial(_sum_parts, model=readable, forest=model.forest), "tree share")
     means = totals / weight
     trees, terms = rows.sum(partial(_sum_parts, model=readable, forest=model.forest, means=means), "tree share")[1].sum(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,6 @@ from tanager.runtime.resources import map_threads
 from tanager.structure.dag import Dag
 from tanager.table.columns import code_dtype
 from tanager.table.schema import Category, ColumnSchema
-
-
-class AnswersGaps(Protocol):
-    """What gives P(class | cells present), whatever cells are missing."""
-
-    def log_posterior(self, codes: Codes) -> Array:
-        """log P(class | cells present), (n_rows, n_classes)."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +59,6 @@ class AdditiveModel(HasColumns):
         both centred (`importance.tree_share`); of the model as it was fitted, whatever was edited since.
     pair_densities : tuple of arrays (parent's coarse states, child's)
         For each pair the share of the training rows in each cell, of those that have both; none where it is not known.
-    gap_rule : object with `log_posterior`, or None
-        What a missing cell means to the classifier that learnt the network; without one it counts with its expected
-        effect.
 
     Examples
     --------
@@ -92,7 +82,6 @@ class AdditiveModel(HasColumns):
     forest: Forest | None = None
     tree_share: float = 0.0
     pair_densities: tuple[Array, ...] = ()
-    gap_rule: AnswersGaps | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         n_classes, attributes = self.columns[-1].n_states, self.columns[:-1]
@@ -170,18 +159,24 @@ class AdditiveModel(HasColumns):
         raise OptionError(f"the model has no effect of the pair {parent!r}, {child!r}.", hint="`edges` lists them.")
 
     def query(self, variables: str, evidence: Mapping[str, Category] | None = None) -> dict[object, float]:
-        """P(class | evidence): state -> probability, as the classifier gives it to a row that has these cells only."""
+        """P(class | evidence): state -> probability; an attribute that is not named counts with its expected effect.
+
+        A classifier's `query` averages over these instead.
+        """
         if variables != self.target:
             raise OptionError(
                 f"an additive model has the probabilities of the class {self.target!r} only, not of {variables!r}.",
                 hint="BayesianNetworkClassifier learns a network that answers every query.",
             )
+        posterior = np.exp(self.log_joint(self.evidence_codes(evidence), normalized=True)[0])
+        return dict(zip(self.columns[-1].states, posterior.tolist(), strict=True))
+
+    def evidence_codes(self, evidence: Mapping[str, Category] | None = None) -> Codes:
+        """(1, n_attributes) the codes of a row that has these cells only."""
         codes = np.array([self.n_states[:-1]], dtype=code_dtype(max(self.n_states)))
         for node, value in (evidence or {}).items():
             codes[0, self._attribute(node)] = self.code(node, value)
-        logs = self.log_joint(codes, True) if self.gap_rule is None else self.gap_rule.log_posterior(codes)
-        posterior = np.exp(logs[0])
-        return dict(zip(self.columns[-1].states, posterior.tolist(), strict=True))
+        return codes
 
     def log_joint(self, codes: Codes, normalized: bool = False) -> Array:
         """(n_rows, n_classes): the sums of effects, or `normalized` log P(class | attributes)."""

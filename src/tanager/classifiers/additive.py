@@ -25,7 +25,7 @@ from tanager.classifiers.learning import Learnt
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import Family
-from tanager.missing.filling import FillingTask
+from tanager.missing.average import learn_imputation
 from tanager.structure.constraints import Edges
 from tanager.table.read_columns import any_frame
 from tanager.table.rows import Needs, Place, check_needs
@@ -109,7 +109,7 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
         Strength of each attribute, in nats.
     encoder_ : TableEncoder
         Categories and cut points of the columns.
-    gaps_ : GapRule
+    missing_rule_ : MissingRule
         What a missing cell means; set by `fit`.
     posterior_ : posterior or None
         Uncertainty of the model, once `prepare_intervals` was called.
@@ -165,8 +165,9 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
             The probability of each class.
         """
         check_is_fitted(self)
-        probabilities = self.model_.query(self.model_.target, evidence)
-        return dict(zip(self.classes_.tolist(), probabilities.values(), strict=True))
+        codes = self.model_.evidence_codes(evidence)
+        found = np.exp(self.missing_rule_.log_posterior(codes)[0])
+        return dict(zip(self.classes_.tolist(), found.tolist(), strict=True))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """What a fitted model is made of comes first."""
@@ -212,9 +213,9 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
         model = replace(model, tree_share=tree_share(model, table.rows), pair_densities=_pair_densities(model, counts))
         if self.verbose:
             print("\n".join([model.summary, *lines]))
-        filling = FillingTask.of(model, counts, table.class_counts(counts), table.state_counts(counts), order)
+        imputation = learn_imputation(model, table.rows, table.class_counts(counts), table.state_counts(counts), order)
         trace = replace(trace, seconds=float(f"{perf_counter() - start:.3g}"))
-        return Learnt(model.reordered(order), filling, trace, counts)
+        return Learnt(model.reordered(order), imputation, trace, counts)
 
 
 def _known_terms(options: AdditiveOptions, counts: CountStore) -> list[tuple[int, ...]]:

@@ -27,9 +27,8 @@ from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.running_counts import RunningCounts
 from tanager.errors import MemoryLimitError, MissingMethodError, OptionError
 from tanager.metrics import Quality
-from tanager.missing.choose import choose_rule, with_rule
-from tanager.missing.rule import GapRule
-from tanager.network.network import Network
+from tanager.missing.choose import choose_rule
+from tanager.missing.rule import MissingRule
 from tanager.runtime.progress import working
 from tanager.runtime.resources import thread_limit
 from tanager.table.columns import RawTable
@@ -62,7 +61,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
     """A classifier learnt from a table; a subclass learns the model, and declares the options in its own order.
 
     model_  what was learnt: an `AdditiveModel` or a network
-    gaps_   what a missing cell means
+    missing_rule_   what a missing cell means
     """
 
     missing: str
@@ -77,7 +76,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
     classes_: NDArray[np.generic]
     encoder_: TableEncoder
     model_: AnyModel
-    gaps_: GapRule
+    missing_rule_: MissingRule
     class_count_: NDArray[np.float64]
     trace_: Trace | AdditiveTrace
     quality_: Quality | None = None
@@ -198,7 +197,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         _, codes = encode_table(now, X)
         logs = now.predict_log_proba(X)
         with thread_limit(now.n_jobs):
-            return posterior.interval(codes, logs, share, now.gaps_)
+            return posterior.interval(codes, logs, share, now.missing_rule_)
 
     def effect_interval(self, *attributes: str, level: float = 0.9) -> Interval:
         """An interval of a main effect, or of the effect of a pair: what each state adds to the log odds of each class.
@@ -217,11 +216,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         deviations = effect_deviations(network, posterior, term)
         half = np.full(odds.shape, np.nan) if deviations is None else reach(share) * deviations
         return Interval(odds - half, odds, odds + half)
-
-    @property
-    def filler_(self) -> Network | None:
-        """The imputation model over which P(class | row) is averaged where cells are missing; None if there is none."""
-        return getattr(self.gaps_, "filler", None)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -283,8 +277,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.encoder_ = TableEncoder(table.schema, unseen_is_error=self.handle_unknown == "error")
         learnt = self._learn_model(table, engine)
         self.class_count_ = table.class_counts(learnt.counts)
-        self.gaps_ = choose_rule(learnt.model, learnt.filling, self.missing)
-        self.model_, self.trace_ = with_rule(learnt.model, self.gaps_), learnt.trace
+        self.missing_rule_ = choose_rule(learnt.model, learnt.imputation, self.missing)
+        self.model_, self.trace_ = learnt.model, learnt.trace
         self.quality_, self.decision_, self.recipe_ = None, None, NOTHING_TO_DO
         self.posterior_, self.edits_ = None, ()
         return learnt
@@ -299,7 +293,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
             return self._log_posterior(codes, normalized)
 
     def _log_posterior(self, codes: Codes, normalized: bool) -> NDArray[np.float64]:
-        return self.gaps_.log_posterior(codes, normalized)
+        return self.missing_rule_.log_posterior(codes, normalized)
 
     def _read(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds) -> CodedTable:
         """A table in memory."""

@@ -95,15 +95,13 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
         The distribution learnt; with structure "aode" and "tree-average" a mean of networks.
     structure_score_ : float or None
         The score of the structure by the criterion; None where the structure asks for none.
-    filler_ : Network or None
-        The imputation model over which P(class | row) is averaged where cells are missing.
     trace_ : Trace
         Steps of the search and of the optimiser.
     feature_importances_ : array of shape (n_features,)
         Strength of each attribute, in nats.
     encoder_ : TableEncoder
         Categories and cut points of the columns.
-    gaps_ : GapRule
+    missing_rule_ : MissingRule
         What a missing cell means; set by `fit`.
     posterior_ : posterior or None
         Uncertainty of the model, once `prepare_intervals` was called.
@@ -163,7 +161,7 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
 
     def _log_posterior(self, codes: Codes, normalized: bool) -> NDArray[np.float64]:
         network = self.network_
-        if self.engine == "torch" and network.kind == "tables" and not self.gaps_.with_gap(codes).any():
+        if self.engine == "torch" and network.kind == "tables" and not self.missing_rule_.has_unknown(codes).any():
             from tanager.torch.row_pass import look_up_on_device
 
             return look_up_on_device(*network.look_ups(codes), self.device, normalized)

@@ -59,7 +59,7 @@ class Preparation:
             case "bootstrap":
                 return BootstrapPosterior(
                     tuple(
-                        choose_rule(learnt.model, learnt.filling, self.clf.missing)
+                        choose_rule(learnt.model, learnt.imputation, self.clf.missing)
                         for learnt in self.refits(n_draws, seed)
                     )
                 )

@@ -18,8 +18,9 @@ from tanager.classifiers.estimate import family_sizes, refuse_too_large
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.errors import OptionError
-from tanager.missing.choose import MISSING, needs_filler
-from tanager.missing.filling import FillingTask
+from tanager.missing.average import learn_imputation
+from tanager.missing.choose import MISSING, needs_imputation
+from tanager.missing.imputation import Imputation
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork
@@ -90,8 +91,8 @@ class NetworkLearner:
 
     @property
     def averages(self) -> bool:
-        """Whether P(class | row) will be averaged over what a missing cell may hold."""
-        return needs_filler(self.missing, self.parameters.describes_attributes)
+        """Whether P(class | row) will be averaged over what unknown cells may hold."""
+        return needs_imputation(self.missing, self.parameters.describes_attributes)
 
     @property
     def needs(self) -> Needs:
@@ -144,13 +145,12 @@ class NetworkLearner:
             learnt = learn_members(self.parameters, task, structure)
         else:
             learnt = self.parameters.learn(task)
-        filling = None
-        if self.averages and not n_hidden:
-            network = cast(Network, learnt.network)
+        imputation = None
+        if self.averages and not n_hidden and learnt.network.kind == "tables":
             classes, by_state = table.class_counts(counts), table.state_counts(counts)
-            filling = FillingTask.of(network, counts, classes, by_state, order)
+            imputation = learn_imputation(learnt.network, table.rows, classes, by_state, order)
         trace = Trace(structure.steps, learnt.trace, float(f"{perf_counter() - start:.3g}"))
-        return Learnt(learnt.network.reordered(order), filling, trace, counts, structure.score)
+        return Learnt(learnt.network.reordered(order), imputation, trace, counts, structure.score)
 
     def _relearn(self, counts: CountStore, columns: tuple[int, ...], named: bool) -> Dag:
         """The structure by the counts of other rows."""
@@ -190,7 +190,7 @@ class Learnt:
     """A model, the task of its imputation model, the trace of the fit, and the score of the structure."""
 
     model: AnyModel
-    filling: FillingTask | None
+    imputation: Imputation | None
     trace: Trace | AdditiveTrace
     counts: CountStore
     structure_score: float | None = None

@@ -161,7 +161,7 @@ def _print_sets(row: int, sets: dict[tuple[str, ...], float], top: int) -> None:
     table = new_table(["attributes"], ["log odds"])
     lines = list(sets.items())
     for names, value in lines[:top]:
-        table.add_row(escape(" & ".join(names) or "what is missing"), _coloured(value))
+        table.add_row(escape(" & ".join(names) or "what is unknown"), _coloured(value))
     if lines[top:]:
         table.add_row(f"{len(lines) - top} other sets", _coloured(sum(value for _, value in lines[top:])))
     print_table(f"Row {row}: what attributes add together", table)

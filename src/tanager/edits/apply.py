@@ -21,9 +21,8 @@ from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.edits.edit import DIRECTIONS, Bound, Edit, Edits, Revision, model_digest
 from tanager.errors import DataError, OptionError
 from tanager.missing.choose import choose_rule
-from tanager.missing.filling import Filling
+from tanager.missing.imputation import Imputation
 from tanager.network.log_joint import normalize_log
-from tanager.network.network import Network
 from tanager.registry import check_option, nearest_first
 from tanager.table.schema import Category, ColumnSchema
 from tanager.table.training_table import read_rows
@@ -87,7 +86,7 @@ def apply_edits(
             f"the edits were made for another model (digest {listed.model[:12]}…); this one has {digest[:12]}….",
             hint="apply them to the model of the page they come from, before any other edits.",
         )
-    before = model = replace(model, gap_rule=None)
+    before = model
     for edit in listed:
         model = edit_model(model, edit)
     if (X is None) != (y is None):
@@ -96,15 +95,16 @@ def apply_edits(
         table, codes = encode_table(clf, X)
         class_codes = read_rows(table, y, None, clf.classes_).class_codes
         model = refit_intercept(model, codes, class_codes.astype(np.intp))
-    filling: Filling | None = getattr(clf.gaps_, "filling", None)
+    imputation: Imputation | None = getattr(clf.missing_rule_, "imputation", None)
     for edit in listed:
-        if filling is not None and edit.what == "remove" and len(edit.attributes) == 1:
-            filling = without_attribute(filling, model.number(edit.attributes[0]))
+        if imputation is not None and edit.what == "remove" and len(edit.attributes) == 1:
+            imputation = imputation.without_attribute(model.number(edit.attributes[0]))
     edited = copy(clf)
-    edited.gaps_ = choose_rule(model, filling, clf.missing)
-    edited.model_ = replace(model, gap_rule=edited.gaps_)
+    edited.missing_rule_ = choose_rule(model, imputation, clf.missing)
+    edited.model_ = model
     signed = replace(listed.signed(), model=digest)
-    edited.edits_ = (*clf.edits_, Revision(signed, before, clf.gaps_, clf.quality_, clf.posterior_, X is not None))
+    revision = Revision(signed, before, clf.missing_rule_, clf.quality_, clf.posterior_, X is not None)
+    edited.edits_ = (*clf.edits_, revision)
     edited.quality_ = edited.posterior_ = None
     return edited
 
@@ -129,7 +129,7 @@ def undo_edits(clf: AdditiveClassifier) -> AdditiveClassifier:
         raise OptionError("the model has no edits to undo.")
     *earlier, last = clf.edits_
     undone = copy(clf)
-    undone.gaps_, undone.model_ = last.gaps, replace(last.model, gap_rule=last.gaps)
+    undone.missing_rule_, undone.model_ = last.missing_rule, last.model
     undone.edits_, undone.quality_, undone.posterior_ = tuple(earlier), last.quality, last.posterior
     return undone
 
@@ -293,41 +293,6 @@ def _attribute(model: AdditiveModel, name: str) -> int:
     if node == len(model.columns) - 1:
         raise OptionError(f"{name!r} is the class: only attributes and pairs of them can be edited.")
     return node
-
-
-def without_attribute(filling: Filling, attribute: int) -> Filling:
-    """An imputation model in which the attribute is independent of all others, its states equally likely.
-
-    P(y | x, c) of a child y becomes P(y | c) = sum_x F(x | c) F(y | x, c).
-    """
-    filler = filling.filler
-    tables = list(filler.tables)
-    by_class = _given_class(filler, attribute)
-    tables[attribute] = np.full_like(tables[attribute], 1.0 / filler.n_states[attribute])
-    for child, parents in enumerate(filler.dag.parents[:-1]):
-        if attribute in parents:
-            cells = _by_parent(filler, child)
-            mean = np.einsum("cx,xcy->cy", by_class, cells)
-            tables[child] = np.broadcast_to(mean, cells.shape).reshape(tables[child].shape).copy()
-    states = list(filling.states)
-    states[attribute] = np.zeros_like(states[attribute])
-    return Filling(replace(filler, tables=tuple(tables)), filling.nothing, tuple(states), filling.shift)
-
-
-def _by_parent(filler: Network, node: int) -> Array:
-    """(states of the attribute parent or 1, classes, states) the table of an attribute of the imputation model."""
-    return filler.tables[node].reshape(-1, filler.n_states[-1], filler.n_states[node])
-
-
-def _given_class(filler: Network, attribute: int) -> Array:
-    """(classes, states) F(attribute | class)."""
-    target = len(filler.nodes) - 1
-    above = [parent for parent in filler.dag.parents[attribute] if parent != target]
-    cells = _by_parent(filler, attribute)
-    if not above:
-        return cells[0]
-    shares: Array = np.einsum("cp,pcx->cx", _given_class(filler, above[0]), cells)
-    return shares
 
 
 def refit_intercept(model: AdditiveModel, codes: Codes, class_codes: NDArray[np.intp]) -> AdditiveModel:

@@ -13,7 +13,7 @@ import numpy as np
 from tanager.additive.model import AdditiveModel
 from tanager.errors import OptionError
 from tanager.metrics import Quality
-from tanager.missing.rule import GapRule
+from tanager.missing.rule import MissingRule
 from tanager.table.schema import Category
 from tanager.uncertainty.posterior import AnyPosterior
 
@@ -174,7 +174,7 @@ class Revision:
 
     edits: Edits
     model: AdditiveModel
-    gaps: GapRule
+    missing_rule: MissingRule
     quality: Quality | None
     posterior: AnyPosterior | None = None
     refitted: bool = False

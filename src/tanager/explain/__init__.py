@@ -92,7 +92,7 @@ def explain(
     row 0: out (P 0.7500) against in (P 0.2500), log odds +1.0986
        0.0000  base rate of class
       +1.0986  x0 = sunny
-       0.0000  x1: missing, summed out
+       0.0000  x1: unknown, summed out
     >>> explain(clf).strength.round(4).tolist()
     [0.1308, 0.0]
     """

@@ -1,4 +1,4 @@
-"""The rows of an explanation: the value of each cell, its state, and how the model treats a missing one."""
+"""The rows of an explanation: the value of each cell, its state, and how the model treats an unknown one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, OptionError
 from tanager.missing.choose import choose_rule
-from tanager.missing.rule import GapRule
-from tanager.missing.sum_out import SummedOut
+from tanager.missing.marginalize import SummedOut
+from tanager.missing.rule import MissingRule
 from tanager.network.columns import HasColumns, Term
 from tanager.table.columns import Column, DictionaryColumn, code_dtype, encode_column
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import format_values
 
-Status = Literal["present", "missing", "unseen", "remainder"]
+Status = Literal["present", "unknown", "unseen", "remainder"]
 Model = TableClassifier | AnyModel
 
 
@@ -29,11 +29,11 @@ class Contribution:
     """What one term adds to the log odds of a row: an attribute, or a pair of them ("age & sex").
 
     attribute  its name
-    value      the cell as the table has it, in words; None when it is missing
-    state      its state in the model, in words; None when it is missing or unseen
-    given      the attribute's attribute parents, each with its state (None when that is missing or unseen)
-    status     "present"; "missing" or "unseen" (a category that training did not have), for a pair where either is; or
-               "remainder": what averaging over the missing values adds beyond the terms (`Explanation`)
+    value      the cell as the table has it, in words; None when it is unknown
+    state      its state in the model, in words; None when it is unknown or unseen
+    given      the attribute's attribute parents, each with its state (None when that is unknown or unseen)
+    status     "present"; "unknown" or "unseen" (a category that training did not have), for a pair where either is; or
+               "remainder": what averaging over the unknown cells adds beyond the terms (`Explanation`)
     log_odds   the addend, in nats
     gap        how the model treats a cell that is not present, in words
     is_pair    whether it is the effect of a pair
@@ -52,11 +52,11 @@ class Contribution:
 
     @property
     def cell(self) -> str:
-        """The value, with the bin of a number; of a pair the bins alone; of a missing value how the model treats it."""
+        """The value, with the bin of a number; of a pair the bins alone; of an unknown one how the model treats it."""
         if self.status == "remainder":
             return self.gap
-        if self.status == "missing":
-            return f"{self.value or 'missing'}, {self.gap}"
+        if self.status == "unknown":
+            return f"{self.value or 'unknown'}, {self.gap}"
         if self.status == "unseen":
             return f"{self.value}, unseen in training, {self.gap}"
         if self.is_pair:  # the values stand with the attributes themselves
@@ -71,7 +71,7 @@ class Contribution:
     @property
     def condition(self) -> str:
         """The attribute parents and their states; empty without any."""
-        return ", ".join(f"{name} missing" if state is None else in_state(name, state) for name, state in self.given)
+        return ", ".join(f"{name} unknown" if state is None else in_state(name, state) for name, state in self.given)
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
@@ -91,7 +91,7 @@ class ExplainedRows:
     """Rows of a table as a model sees them.
 
     columns        the column of each attribute; None where the table has none
-    codes          (n_rows, n_attributes), the code of a missing or unseen cell is the attribute's number of states
+    codes          (n_rows, n_attributes), the code of an unknown or unseen cell is the attribute's number of states
     unseen         (n_rows, n_attributes), whether the cell holds a category that training did not have
     log_posterior  (n_rows, n_classes) log P(class | row)
     rule           how the model treats a cell that is not present
@@ -102,7 +102,7 @@ class ExplainedRows:
     codes: Codes
     unseen: NDArray[np.bool_]
     log_posterior: NDArray[np.float64]
-    rule: GapRule
+    rule: MissingRule
 
     @classmethod
     def read(cls, model: Model, X: object) -> ExplainedRows:
@@ -132,7 +132,7 @@ class ExplainedRows:
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        """(n_rows, n_attributes), whether the cell is neither missing nor unseen."""
+        """(n_rows, n_attributes), whether the cell is neither unknown nor unseen."""
         present: NDArray[np.bool_] = self.codes < np.array(self.network.n_states[:-1])
         return present
 
@@ -155,20 +155,20 @@ class ExplainedRows:
         )
 
     def remainder(self, row: int, log_odds: float) -> tuple[Contribution, ...]:
-        """What averaging over the missing values of a row adds beyond the terms; () for other rows and rules."""
+        """What averaging over the unknown cells of a row adds beyond the terms; () for other rows and rules."""
         if self.rule.rest is None or self.present[row].all():
             return ()
         return (Contribution(self.rule.rest, None, None, (), "remainder", log_odds, self.rule.name),)
 
     def _pair_contribution(self, row: int, term: Term, log_odds: float) -> Contribution:
         statuses = [self._status(row, attribute) for attribute in term]
-        values = [self._value(row, attribute) or "missing" for attribute in term]
+        values = [self._value(row, attribute) or "unknown" for attribute in term]
         coarse = [self.network.columns[attribute].coarse for attribute in term]
         codes = [int(self.network.columns[i].coarse_codes[self.codes[row, i]]) for i in term]
-        status: Status = "missing" if "missing" in statuses else "unseen" if "unseen" in statuses else "present"
+        status: Status = "unknown" if "unknown" in statuses else "unseen" if "unseen" in statuses else "present"
         return Contribution(
             self.network.term_name(term),
-            None if statuses == ["missing", "missing"] else " & ".join(values),
+            None if statuses == ["unknown", "unknown"] else " & ".join(values),
             " & ".join(str(column.states[code]) for column, code in zip(coarse, codes, strict=True))
             if status == "present"
             else None,
@@ -186,11 +186,11 @@ class ExplainedRows:
     def _status(self, row: int, attribute: int) -> Status:
         if self.unseen[row, attribute]:
             return "unseen"
-        return "present" if self.codes[row, attribute] < self.network.n_states[attribute] else "missing"
+        return "present" if self.codes[row, attribute] < self.network.n_states[attribute] else "unknown"
 
     def _value(self, row: int, attribute: int) -> str | None:
         column = self.columns[attribute]
-        if self._status(row, attribute) == "missing" or column is None:
+        if self._status(row, attribute) == "unknown" or column is None:
             return None
         if isinstance(column, DictionaryColumn):
             index = int(column.indices[row])
@@ -223,9 +223,9 @@ def network_of(model: Model) -> AnyModel:
     return model.model_
 
 
-def rule_of(model: Model) -> GapRule:
+def rule_of(model: Model) -> MissingRule:
     """How the model treats a cell that is not present."""
-    return model.gaps_ if isinstance(model, TableClassifier) else choose_rule(model)
+    return model.missing_rule_ if isinstance(model, TableClassifier) else choose_rule(model)
 
 
 def _possible(log_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -171,7 +171,7 @@ def removal(model: Model, X: object, y: ArrayLike, sample_weight: ArrayLike | No
     for first in range(0, len(codes), BLOCK_ROWS):
         rows = slice(first, first + BLOCK_ROWS)
         true_class = np.arange(len(codes[rows])), labelled.class_codes[rows]
-        whole = model.gaps_.log_posterior(codes[rows])[true_class]
-        for term, logs in enumerate(model.gaps_.without_each(codes[rows])):
+        whole = model.missing_rule_.log_posterior(codes[rows])[true_class]
+        for term, logs in enumerate(model.missing_rule_.without_each(codes[rows])):
             lost[term] += weights[rows] @ (whole - logs[true_class])
     return lost / weights.sum()

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -131,26 +130,11 @@ def _forest(forest: Forest) -> Document:
 
 
 def _imputation(program: Program) -> Document | None:
-    """The constants of the imputation model (`GapRule.constants`) as nested lists: tables by class, parent's state."""
+    """The constants of the rule that averages (`Averaged.constants`); arrays as flat lists."""
     if program.imputation is None:
         return None
-    constants, n_classes = dict(program.imputation), program.n_classes
-    tables, corrections = constants.pop("tables"), constants.pop("corrections")
-    shapes = [
-        (n_classes, 1 if parent < 0 else constants["states"][parent], n)
-        for parent, n in zip(constants["parents"], constants["states"], strict=True)
-    ]
-    ends = np.cumsum([0, *(np.prod(shape) for shape in shapes)])
-    lengths = [(column.n_states + 1) * n_classes for column in program.columns]
-    starts = n_classes + np.cumsum([0, *lengths])
     return {
-        **constants,
-        "classes": constants["classes"].tolist(),
-        "tables": [
-            tables[low:high].reshape(shape).tolist() for (low, high), shape in zip(pairwise(ends), shapes, strict=True)
-        ],
-        "nothing": corrections[:n_classes].tolist(),
-        "corrections": [corrections[low:high].reshape(-1, n_classes).tolist() for low, high in pairwise(starts)],
+        key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in program.imputation.items()
     }
 
 

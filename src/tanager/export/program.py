@@ -93,7 +93,7 @@ class Program:
                     "summed out": of the product of the tables, exp(sum)
                     "averaged": over the values that the imputation model gives (`tanager.missing.average`)
                     "refused": the row has no probabilities
-    imputation      constants of the rule that averages (`GapRule.constants`)
+    imputation      constants of the rule that averages (`MissingRule.constants`)
     unseen_refused  whether a category unseen in training refuses the row, too
     decision        how the class given is decided; None for the first of the most probable ones
     members         of a mixture, whose exp(sum) add up; the program has no terms of its own then
@@ -117,7 +117,7 @@ class Program:
         """The program of a fitted classifier; with `refuse` a row with a missing cell has no probabilities."""
         _refuse_recipe(clf)
         network = _countable_network(clf)
-        constants = clf.gaps_.constants()
+        constants = clf.missing_rule_.constants()
         columns = network.columns[:-1]
         n_hidden = len(columns) - len(clf.encoder_.schema.attributes)
         if refuse and n_hidden:
@@ -135,12 +135,12 @@ class Program:
             weighted = zip(np.log(network.weights), network.members, strict=True)
             members = tuple(Member.of(weight, member) for weight, member in weighted)
         elif network.kind == "effects":
-            missing_rule = "refused" if refuse else "averaged" if "filler" in constants else "looked up"
+            missing_rule = "refused" if refuse else "averaged" if "imputation" in constants else "looked up"
             intercept, terms = network.intercept, _effects(network, missing_rule == "looked up")
         else:
             target = len(columns)
             linked = any(parent != target for parents in network.dag.parents for parent in parents)
-            missing_rule = "refused" if refuse else "averaged" if "filler" in constants else "summed out"
+            missing_rule = "refused" if refuse else "averaged" if "imputation" in constants else "summed out"
             if missing_rule == "summed out" and ("means" in constants or not linked):
                 missing_rule = "looked up"
             means = constants.get("means", np.zeros((len(columns), network.n_states[-1])))
@@ -155,7 +155,7 @@ class Program:
             terms,
             network.forest if network.kind == "effects" else None,
             missing_rule,
-            constants["filler"] if missing_rule == "averaged" else None,
+            constants["imputation"] if missing_rule == "averaged" else None,
             clf.encoder_.unseen_is_error,
             clf.decision_,
             members,

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
-from math import exp, fsum, inf, isnan, log, nan, prod, sqrt
+from math import exp, fsum, inf, isnan, log, nan, prod
 from typing import Any
 
 REFUSED = -1
@@ -179,101 +179,40 @@ def log_sum(values: Sequence[float]) -> float:
 
 
 def average(model: Model, codes: Codes) -> list[float]:
-    """The mean of P(class | completion) over what the missing cells may hold, by the imputation and its corrections."""
+    """The mean of P(class | completion) over draws of what the unknown cells may hold, corrected."""
     imputation, columns, classes = model["imputation"], model["columns"], range(len(model["intercept"]))
-    missing = [is_missing(column, code) for column, code in zip(columns, codes, strict=True)]
-    coarse = [column["coarse"][code] if column["coarse"] else code for column, code in zip(columns, codes, strict=True)]
-    count = prod(n for n, absent in zip(imputation["states"], missing, strict=True) if absent)
-    complete = every_completion if count <= imputation["completions"] else drawn_completions
-    bent = [imputation["nothing"][c] for c in classes]
-    for entries, code, absent in zip(imputation["corrections"], codes, missing, strict=True):
-        bent = bent if absent else [total + entry for total, entry in zip(bent, entries[code], strict=True)]
-    bent = [total / (1 + missing.count(False)) for total in bent]
-    logs, shares = [], []
-    for weight, filled in complete(imputation, coarse, missing):
-        middles = zip(codes, filled, missing, imputation["middles"], strict=True)
-        shares.append(normalize(look_up(model, [at[state] if absent else code for code, state, absent, at in middles])))
-        logs.append(weight + fsum(a * b for a, b in zip(bent, shares[-1], strict=True)))
-    weights = normalize(logs)
-    means = [fsum(weight * each[c] for weight, each in zip(weights, shares, strict=True)) for c in classes]
-    fading = max(0.0, 1 - missing.count(False) / 2)
-    shifted = [exp(fading * imputation["shift"][c]) * means[c] for c in classes]
-    return [share / fsum(shifted) for share in shifted]
+    known = [not is_missing(column, code) for column, code in zip(columns, codes, strict=True)]
+    found = [normalize(look_up(model, row)) for row in completions(model, codes, known)]
+    means = [fsum(each[c] for each in found) / len(found) for c in classes]
+    correction = list(imputation["nothing"])
+    asked = [node for node, used in enumerate(imputation["used"]) if used]
+    starts = [sum(n + 1 for n in imputation["codes"][:node]) for node in asked]
+    cells = [(start + codes[node]) * len(classes) for start, node in zip(starts, asked, strict=True) if known[node]]
+    if cells:
+        fading = (len(asked) - len(cells)) / max(len(asked) - 1, 1) / len(cells)
+        correction = [fading * fsum(imputation["corrections"][cell + c] for cell in cells) for c in classes]
+    return normalize([correction[c] + log(means[c]) if means[c] > 0.0 else -inf for c in classes])
 
 
-def every_completion(imputation: Model, coarse: Codes, missing: Sequence[bool]) -> Iterator[tuple[float, list[int]]]:
-    """Every completion, and the logarithm of its probability but for a constant."""
-    spans = [
-        range(n) if absent else (code,) for n, code, absent in zip(imputation["states"], coarse, missing, strict=True)
-    ]
-    for filled in map(list, product(*spans)):
-        joint = []
-        for c, start in enumerate(imputation["classes"]):
-            parts = [chances(imputation, node, c, filled)[filled[node]] for node in imputation["order"]]
-            joint.append(-inf if 0.0 in parts else start + fsum(map(log, parts)))
-        yield log_sum(joint), filled
-
-
-def chances(imputation: Model, node: int, c: int, filled: Codes) -> list[float]:
-    """P(states of a node | class, the parent's state)."""
-    parent = imputation["parents"][node]
-    row: list[float] = imputation["tables"][node][c][0 if parent < 0 else filled[parent]]
-    return row
-
-
-def drawn_completions(imputation: Model, coarse: Codes, missing: Sequence[bool]) -> Iterator[tuple[float, list[int]]]:
-    """Draws given the cells present, made with the same numbers for every row."""
-    likelihoods, weights = collect(imputation, coarse, missing)
-    roots = [sqrt(prime) for prime in first_primes(len(imputation["order"]) + 1)]
-    for draw in range(imputation["draws"]):
-        filled = list(coarse)
-        c = invert(weights, (draw + 0.5) * roots[0] % 1.0)
-        for node in imputation["order"]:
-            if missing[node]:
-                shares = [
-                    a * b for a, b in zip(chances(imputation, node, c, filled), likelihoods[node][c], strict=True)
-                ]
-                filled[node] = invert(shares, (draw + 0.5) * roots[imputation["ranks"][node] + 1] % 1.0)
-        yield 0.0, filled
-
-
-def collect(imputation: Model, coarse: Codes, missing: Sequence[bool]) -> tuple[list[list[list[float]]], list[float]]:
-    """P(cells present at and below each node | class, its state), from leaf to root, and the weights of the classes."""
-    n_classes = len(imputation["classes"])
-    below = [[[0.0] * n for _ in range(n_classes)] for n in imputation["states"]]
-    logs = list(imputation["classes"])
-    for node in reversed(imputation["order"]):
-        for c in range(n_classes):
-            values = [
-                value if missing[node] or state == coarse[node] else -inf for state, value in enumerate(below[node][c])
+def completions(model: Model, codes: Codes, known: Sequence[bool]) -> Iterator[list[int]]:
+    """The row with draws of its unknown cells: each component has as many as it weighs."""
+    imputation, columns = model["imputation"], model["columns"]
+    n_components, n_draws, start = len(imputation["shares"]), imputation["draws"], 0
+    logs = list(imputation["shares"])
+    for node, n_states in enumerate(imputation["states"]):
+        if known[node]:
+            coarse = columns[node]["coarse"]
+            cell = start + (coarse[codes[node]] if coarse else codes[node]) * n_components
+            logs = [
+                total + more for total, more in zip(logs, imputation["logs"][cell : cell + n_components], strict=True)
             ]
-            highest = max(values)
-            below[node][c] = [exp(value - highest) for value in values]
-            logs[c] += highest
-            for above, row in enumerate(imputation["tables"][node][c]):
-                share = sum(a * b for a, b in zip(below[node][c], row, strict=True))
-                message = log(share) if share > 0.0 else -inf
-                if imputation["parents"][node] < 0:
-                    logs[c] += message
-                else:
-                    below[imputation["parents"][node]][c][above] += message
-    return below, [exp(value - max(logs)) for value in logs]
-
-
-def invert(shares: Sequence[float], number: float) -> int:
-    """The first state whose cumulative share exceeds the number."""
-    total, cumulative = 0.0, []
-    for share in shares:
-        total += share
-        cumulative.append(total)
-    return sum(number * total >= bound for bound in cumulative[:-1])
-
-
-def first_primes(n: int) -> list[int]:
-    primes: list[int] = []
-    candidate = 2
-    while len(primes) < n:
-        if all(candidate % prime for prime in primes):
-            primes.append(candidate)
-        candidate += 1
-    return primes
+        start += n_states * n_components
+    reached, draw = 0.0, 0
+    for component, weight in enumerate(normalize(logs)):
+        reached += weight
+        end = n_draws if component == n_components - 1 else int(reached * n_draws + 0.5 - 1e-9)
+        while draw < end:
+            first = (component * n_draws + draw) * len(codes)
+            drawn = imputation["completions"][first : first + len(codes)]
+            yield [code if is_known else other for code, other, is_known in zip(codes, drawn, known, strict=True)]
+            draw += 1

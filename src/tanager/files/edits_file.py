@@ -4,8 +4,8 @@
                                     "reason": "few rows", "who": "A. Nurse", "when": "2024-02-29T12:00:00+00:00"}, ...]}
 
 "states" in place of "from" and "to" names categories; "monotone" has a "direction" and, as "of", a class. A revision
-in a model file has the edits and, as "before", the values that they changed: parts of "effects", "filling", "quality"
-and "posterior".
+in a model file has the edits and, as "before", the values that they changed: parts of "effects", "imputation",
+"quality" and "posterior".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tanager.additive.model import AdditiveModel
 from tanager.edits.edit import DIRECTIONS, WHATS, Bound, Direction, Edit, Edits, Revision, What
 from tanager.files.json_file import document_kind, parse_json, read_document, write_json
 from tanager.files.model_documents import read_posterior, read_quality, write_posterior, write_quality
-from tanager.missing.rule import GapRule
+from tanager.missing.rule import MissingRule
 from tanager.network.document import (
     DocumentError,
     Json,
@@ -48,8 +48,8 @@ FIELDS = {"from": "start", "to": "end", "states": "states", "direction": "direct
 KEYS = {"what", "attributes", "reason", "who", "when", *FIELDS}
 REMEDY = "save it again from the page of `tanager report`, or with save_edits"
 
-WriteFilling = Callable[[GapRule], Json]
-ReadRule = Callable[[AdditiveModel, Json], GapRule]
+WriteImputation = Callable[[MissingRule], Json]
+ReadRule = Callable[[AdditiveModel, Json], MissingRule]
 
 
 def save_edits(edits: Edits, path: str | os.PathLike[str]) -> None:
@@ -162,18 +162,18 @@ def _label(document: Json, where: str) -> Category:
 
 
 def write_revisions(
-    revisions: tuple[Revision, ...], network: AdditiveModel, rule: GapRule, write_filling: WriteFilling
+    revisions: tuple[Revision, ...], network: AdditiveModel, rule: MissingRule, write_imputation: WriteImputation
 ) -> list[Json]:
     """Each revision with what it changed, the first one first; the model is now `network` with `rule`."""
     written: list[Json] = []
-    after = effect_parts(network), write_filling(rule)
+    after = effect_parts(network), write_imputation(rule)
     for revision in reversed(revisions):
-        before = effect_parts(revision.model), write_filling(revision.gaps)
+        before = effect_parts(revision.model), write_imputation(revision.missing_rule)
         changed = {key: part for key, part in before[0].items() if json.dumps(part) != json.dumps(after[0][key])}
         measured = {"quality": write_quality(revision.quality), **write_posterior(revision.posterior)}
         entry: dict[str, Json] = {"effects": cast(Json, changed), **measured}
         if before[1] != after[1]:
-            entry["filling"] = before[1]
+            entry["imputation"] = before[1]
         written.append({**write_edits(revision.edits), "refitted": revision.refitted, "before": entry})
         after = before
     return written[::-1]
@@ -182,21 +182,21 @@ def write_revisions(
 def read_revisions(
     document: Json,
     network: AdditiveModel,
-    filling: Json,
+    imputation: Json,
     classes: NDArray[np.generic],
     read_rule: ReadRule,
 ) -> tuple[Revision, ...]:
-    """The revisions that `write_revisions` wrote, for a model that is now this network with this filling."""
+    """The revisions that `write_revisions` wrote, for a model that is now this network with this imputation."""
     revisions: list[Revision] = []
     for each in reversed(sequence(document, "edits")):
         entry = mapping(each, "edits")
         before = mapping(entry.get("before"), "edits.before")
         changed = mapping(before.get("effects"), "edits.before.effects")
         network = read_effect_parts(network.columns, {**effect_parts(network), **changed})
-        filling = before.get("filling", filling)
+        imputation = before.get("imputation", imputation)
         refitted = flag(entry.get("refitted"), "edits.refitted")
         quality = read_quality(before.get("quality"), classes)
         posterior = read_posterior(before.get("posterior"), network, network.columns[:-1])
-        rule = read_rule(network, filling)
+        rule = read_rule(network, imputation)
         revisions.append(Revision(read_edits(entry), network, rule, quality, posterior, refitted))
     return tuple(revisions[::-1])

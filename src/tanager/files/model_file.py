@@ -2,7 +2,7 @@
 
     {"format": 2, "versions": {...}, "classifier": "TANClassifier", "options": {...},
      "named": true, "hidden": 0, "class_dtype": "<U9", "class_count": [50.0, 50.0], "columns": [...],
-     "parents": [...], "tables": [...], "filling": null, "recipe": {...}, "structure_score": -12.5,
+     "parents": [...], "tables": [...], "imputation": null, "recipe": {...}, "structure_score": -12.5,
      "trace": {"structure": [...], "parameters": {...}}, "quality": null, "decision": null}
 
 "columns", "parents" and "tables" are those of the network (`tanager.network.document`), the class last; the columns
@@ -10,7 +10,7 @@ before it, as many as "hidden" says, are nodes only. In place of "parents" and "
 is 3) has "effects" (`tanager.additive.document`); a mixture has "members", each with a "weight", parents and tables; a
 mean of all trees has "trees": the log weights of having no parent ("alone", null for trees) and of "edges" at
 [parent][child], and "members" (`tanager.network.tree_average`). "class_count" are the training rows of each class.
-"filling" is the imputation model (`missing.filling`): a network, and corrections; null where there is none.
+"imputation" says what an unknown cell may hold (`missing.imputation`); null where nothing is averaged over.
 "structure_score", and "gain" and "score" of a step, are null where nothing was scored. "recipe" is the preprocessing
 (`tanager.check`). `tanager.files.model_documents` describes "quality", "decision", the parameters of the trace and
 "posterior", `tanager.files.edits_file` "edits"; a model without one of the last two has no such key.
@@ -60,10 +60,10 @@ from tanager.files.model_documents import (
     write_trace,
 )
 from tanager.metrics import Quality
-from tanager.missing.choose import MISSING, choose_rule, with_rule
-from tanager.missing.corrections import LARGEST_CORRECTION
-from tanager.missing.filling import Filling
-from tanager.missing.rule import GapRule
+from tanager.missing.average import LARGEST_CORRECTION, N_DRAWS, learn_imputation
+from tanager.missing.choose import MISSING, choose_rule
+from tanager.missing.imputation import Imputation
+from tanager.missing.rule import MissingRule
 from tanager.network.document import (
     DocumentError,
     Json,
@@ -92,6 +92,7 @@ from tanager.structure import STRUCTURES, Step
 from tanager.structure.averaged import Subsumption
 from tanager.table.discretizer import MDLPDiscretizer, choose_discretizer
 from tanager.table.encoder import TableEncoder
+from tanager.table.rows import EncodedBatch
 from tanager.table.schema import Category, ColumnSchema, TableSchema
 from tanager.table.training_table import read_weighting
 from tanager.version import __version__
@@ -100,7 +101,7 @@ MODEL = document_kind("a model of Tanager", "classifier")
 MODEL_FORMAT, ADDITIVE_FORMAT = 2, 3
 """Number of the form above, of networks and of additive models. A file of another number is refused."""
 KEYS = (
-    *("classifier", "options", "named", "hidden", "columns", "class_dtype", "class_count", "filling", "recipe"),
+    *("classifier", "options", "named", "hidden", "columns", "class_dtype", "class_count", "recipe"),
     *("structure_score", "trace", "quality", "decision"),
 )
 FORMS = {
@@ -190,7 +191,7 @@ def to_document(
     if CLASSIFIERS.get(name) is not type(clf):
         raise DocumentError(f"the classifier is a {name}, expected one of {', '.join(CLASSIFIERS)}")
     options, parts, model = clf.get_params(deep=False), known_parts(), clf.model_
-    edits = write_revisions(clf.edits_, model, clf.gaps_, _write_filling) if model.kind == "effects" else []
+    edits = write_revisions(clf.edits_, model, clf.missing_rule_, _write_imputation) if model.kind == "effects" else []
     return {
         "format": ADDITIVE_FORMAT if model.kind == "effects" else MODEL_FORMAT,
         "versions": {"tanager": __version__, "numpy": np.__version__, "scikit-learn": sklearn.__version__},
@@ -203,7 +204,7 @@ def to_document(
         "class_count": clf.class_count_.tolist(),
         "columns": write_columns(model.columns),
         **_write_model(model),
-        "filling": _write_filling(clf.gaps_),
+        "imputation": _write_imputation(clf.missing_rule_),
         "recipe": recipe.to_dict(),
         "structure_score": to_json(getattr(clf, "structure_score_", None), "structure_score_", {}),
         "trace": _write_trace(clf.trace_),
@@ -235,11 +236,13 @@ def from_document(document: Json) -> TableClassifier:
     clf.encoder_ = TableEncoder(schema, unseen_is_error=clf.handle_unknown == "error")
     model = _read_model(form, columns, content)
 
-    def rule_of(model: AnyModel, filling: Json) -> GapRule:
-        return choose_rule(model, _read_filling((*schema.attributes, schema.target), filling), clf.missing)
+    def rule_of(model: AnyModel, imputation: Json) -> MissingRule:
+        return choose_rule(model, _read_imputation((*schema.attributes, schema.target), imputation), clf.missing)
 
-    clf.gaps_ = rule_of(model, content["filling"])
-    clf.model_ = with_rule(model, clf.gaps_)
+    clf.missing_rule_ = rule_of(model, content.get("imputation"))
+    if "filling" in content and model.kind == "tables":
+        clf.missing_rule_ = _read_old_rule(model, content["filling"], clf)
+    clf.model_ = model
     clf.trace_ = _read_trace(content["trace"])
     score = _number_or_null(from_json(content["structure_score"], "structure_score", {}), "structure_score")
     if isinstance(clf, BayesianNetworkClassifier):
@@ -250,7 +253,7 @@ def from_document(document: Json) -> TableClassifier:
     clf.posterior_ = read_posterior(content.get("posterior"), model, schema.attributes)
     clf.edits_ = ()
     if model.kind == "effects":
-        clf.edits_ = read_revisions(content.get("edits", []), model, content["filling"], clf.classes_, rule_of)
+        clf.edits_ = read_revisions(content.get("edits", []), model, content.get("imputation"), clf.classes_, rule_of)
     return clf
 
 
@@ -309,34 +312,50 @@ def _read_subsumption(attributes: Sequence[ColumnSchema], document: Json) -> Sub
     return Subsumption(tuple(rows.astype(np.int64) for rows in rules))
 
 
-def _write_filling(rule: GapRule) -> Json:
-    filling: Filling | None = getattr(rule, "filling", None)
-    if filling is None:
+def _write_imputation(rule: MissingRule) -> Json:
+    imputation: Imputation | None = getattr(rule, "imputation", None)
+    if imputation is None:
         return None
     return {
-        **network_parts(filling.filler),
-        "nothing": filling.nothing.tolist(),
-        "states": [entries.tolist() for entries in filling.states],
-        "shift": filling.shift.tolist(),
+        "draws": imputation.n_draws,
+        "shares": imputation.shares.tolist(),
+        "tables": [table.tolist() for table in imputation.tables],
+        "nothing": imputation.nothing.tolist(),
+        "states": [entries.tolist() for entries in imputation.states],
     }
 
 
-def _read_filling(columns: Sequence[ColumnSchema], document: Json) -> Filling | None:
-    """The imputation model, where the classifier averages over missing values."""
+def _read_imputation(columns: Sequence[ColumnSchema], document: Json) -> Imputation | None:
+    """What says what an unknown cell may hold, where the classifier averages over it."""
     if document is None:
         return None
-    content = mapping(document, "filling")
-    coarse = tuple(column.coarse for column in columns)
-    filler = read_network_parts(coarse, content, coarse[-1].name)
-    states = arrays(content.get("states"), len(columns) - 1, 2, "filling.states")
-    nothing = array(content.get("nothing"), 1, "filling.nothing")
-    # Files of earlier versions have none.
-    shift = array(content["shift"], 1, "filling.shift") if "shift" in content else np.zeros_like(nothing)
-    if max(np.abs(corrections).max(initial=0.0) for corrections in (nothing, shift, *states)) > LARGEST_CORRECTION:
-        raise DocumentError(f"filling holds a correction above {LARGEST_CORRECTION:g}, which leaves no probability")
-    filling = Filling(filler, nothing, tuple(states), shift)
-    filling.check(columns)
-    return filling
+    parts, n_attributes = mapping(document, "imputation"), len(columns) - 1
+    tables, states = (arrays(parts.get(key), n_attributes, 2, f"imputation.{key}") for key in ("tables", "states"))
+    shares, nothing = (array(parts.get(key), 1, f"imputation.{key}") for key in ("shares", "nothing"))
+    if max(np.abs(corrections).max(initial=0.0) for corrections in (nothing, *states)) > LARGEST_CORRECTION:
+        raise DocumentError(f"imputation holds a correction above {LARGEST_CORRECTION:g}")
+    n_draws = parts.get("draws")
+    if type(n_draws) is not int or not 0 < n_draws <= N_DRAWS:
+        raise DocumentError(f"imputation.draws must be a number from 1 to {N_DRAWS}, got {shorten(n_draws)}")
+    imputation = Imputation(n_draws, shares, tuple(tables), nothing, tuple(states))
+    imputation.check(columns)
+    return imputation
+
+
+def _read_old_rule(model: Network, document: Json, clf: TableClassifier) -> MissingRule:
+    """Of a file of version 0.2, whose "filling" is a tree of frequencies: its P(attribute | class) is kept."""
+    if document is None:
+        return choose_rule(model, None, clf.missing)
+    tree = read_network_parts(model.columns, mapping(document, "filling"), model.columns[-1].name)
+    target = len(tree.nodes) - 1
+    by_class: dict[int, Array] = {}
+    for node in (node for node in tree.dag.order if node != target):
+        cells = tree.tables[node].reshape(-1, tree.n_states[-1], tree.n_states[node])
+        above = next((by_class[parent] for parent in tree.dag.parents[node] if parent != target), None)
+        by_class[node] = cells[0] if above is None else np.einsum("cp,pcx->cx", above, cells)
+    counts = [(by_class[node] * clf.class_count_[:, np.newaxis]).T for node in range(target)]
+    rows = EncodedBatch.empty(model.n_states)
+    return choose_rule(model, learn_imputation(model, rows, clf.class_count_, counts, range(target + 1)))
 
 
 def _write_trace(trace: Trace | AdditiveTrace) -> Json:

@@ -18,8 +18,8 @@ from tanager.decide import Decision, DecisionQuality, RuleCost
 from tanager.decide.classifiers import DecidingClassifier
 from tanager.edits.edit import Edit, Edits, Revision
 from tanager.metrics import Calibration, Measures, Predictions, Quality, ReliabilityCurve
-from tanager.missing.filling import Filling, FillingTask
-from tanager.missing.rule import GapRule
+from tanager.missing.imputation import Imputation
+from tanager.missing.rule import MissingRule
 from tanager.network.columns import HasColumns
 from tanager.network.mixture import SuperparentNetworks
 from tanager.parameters import PARAMETERS
@@ -43,8 +43,8 @@ PARTS = (
     Fixed,
     preprocessing.Step,
 )
-MODELS = (HasColumns, GapRule, Decision, ParameterTrace, SuperparentNetworks, Subsumption, Dag, Forest)
-VALUES = (ColumnSchema, TableSchema, TableEncoder, Filling, FillingTask, preprocessing.Recipe, Edit, Edits, Revision)
+MODELS = (HasColumns, MissingRule, Decision, ParameterTrace, SuperparentNetworks, Subsumption, Dag, Forest)
+VALUES = (ColumnSchema, TableSchema, TableEncoder, Imputation, preprocessing.Recipe, Edit, Edits, Revision)
 MEASURED = (Quality, Measures, Predictions, Calibration, ReliabilityCurve, DecisionQuality, RuleCost)
 COUNTED = (ColumnStatistics, ValueCounts, DictionaryColumn, NumericColumn)
 LEARNT = (Trace, AdditiveTrace, Step, BootstrapPosterior, DirichletPosterior, ReferencePosterior, Features, Terms)

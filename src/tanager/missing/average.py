@@ -1,171 +1,216 @@
-"""Averaged: P(class | row) averaged over what the missing cells may hold."""
+"""Averaged: P(class | row) averaged over what the unknown cells may hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.special import softmax
 
 from tanager.additive.model import LookedUpModel
-from tanager.arrays import Array, Codes
-from tanager.missing.completions import MAX_COMPLETIONS, N_DRAWS, Completions
-from tanager.missing.expected import Expected
-from tanager.missing.filling import Filling, FillingTask
-from tanager.missing.rule import Classes, Contributions, GapRule, answer_apart
-from tanager.missing.skip import Skipped
-from tanager.network.inference.evidence_rows import distinct_rows
-from tanager.network.network import Network
+from tanager.arrays import Array, Codes, Ints
+from tanager.missing.imputation import PSEUDO_ROWS, Imputation, learn_mixture
+from tanager.missing.rule import Classes, Contributions, MissingRule, answer_apart
+from tanager.missing.skip import Expected, Skipped
+from tanager.network.log_joint import normalize_log
 from tanager.runtime.resources import map_threads
+from tanager.table.columns import code_dtype
+from tanager.table.rows import Rows
 
-WORK_WORTH_COMPILING = 500_000  # completions from which the compiled kernel repays its start
-TREES_OF_A_COMPLETION = 25  # whose scores take as long as its look-ups
-ROW_WORK = 1_000  # completions that cost as much as the rest of a row
-BLOCKS = 16  # for the threads, where rows are few
-COMPILED_BLOCK_ROWS = 16, 1_024  # the cells of up to so many stay in the cache
+BLOCK_ROWS = 512
+N_DRAWS, N_DRAWS_WITH_TREES = 32, 16
+LARGEST_CORRECTION = 10.0
+ROUNDING = 1e-9
+# States with a correction of their own, the most frequent ones.
+MAX_STATES = 16_384
 
 
 @dataclass(frozen=True)
-class Averaged(GapRule):
-    """P(c | o) ~ exp(s_c(o)) sum_m q(m | o) P(c | o, m), of the cells present o and those missing m.
+class Averaged(MissingRule):
+    r"""P(c | o) ~ exp(correction_c(o)) mean_m P(c | o, m), of the known cells o, over `n_draws` draws m of the others.
 
-    q(m | o) is proportional to F(m | o) exp(sum_c lambda_c(o) P(c | o, m))
+    Tables and effects learnt for P(class | x) do not describe x, so a second model, `Imputation`, does. The draws are
+    distributed over its components by
 
-    Tables learnt for P(class | x) need not describe x, so summing a cell out of their own joint can mislead. Here a
-    second network of frequencies, the filler F, says what the missing cells may hold given those present. lambda and s
-    (`Filling`) make P(c | nothing) the class frequencies, and P(c | one cell) nearly those of its rows.
+    F(k | o) ~ shares[k] prod_{i in o} tables[i][k, o_i]^TEMPER
 
-    The sum goes over all completions m where they are few. Else it is a mean over draws from F(m | o), made with the
-    same numbers for every row, so that equal rows have equal answers, in whatever table they stand.
+    and are the same numbers for every row. So nothing is random: equal rows have equal answers, in whatever table they
+    stand. A numeric cell is drawn as the middle of a coarse bin.
 
-    The log of an average is no sum of terms. The terms are those of rule `by_terms`; what averaging adds to them is one
-    part more.
+    The log of a mean is no sum of terms. The terms are those of the rule `by_terms`; the remainder is one part more.
     """
 
     name: ClassVar[str] = "averaged over"
     sentence: ClassVar[str] = "Unknown attributes are averaged over, given those known."
-    rest: ClassVar[str] = "what is missing"
+    rest: ClassVar[str] = "what is unknown"
 
     network: LookedUpModel
-    source: Filling | FillingTask
+    imputation: Imputation
 
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
-        return self._answer(codes, self._worth_compiling(codes))
+        def average(rows: Codes) -> Array:
+            with np.errstate(divide="ignore"):
+                logs = np.log(self._averages(rows))
+            return normalize_log(logs + self.imputation.corrections(rows))
+
+        return answer_apart(
+            codes, self.has_unknown(codes), lambda rows: self.network.log_joint(rows, normalized=True), average
+        )
 
     def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
         parts = self.by_terms.contributions(codes, favoured, against, log_odds)
         summed = parts.prior + parts.terms.sum(axis=1)
-        # Odds that a cell present makes infinite are so in every draw: the remainder is then nothing.
-        rest = np.subtract(log_odds, summed, out=np.zeros(len(codes)), where=self.with_gap(codes) & np.isfinite(summed))
+        # Odds that a known cell makes infinite are so in every draw: the remainder is then nothing.
+        unknown = self.has_unknown(codes) & np.isfinite(summed)
+        rest = np.subtract(log_odds, summed, out=np.zeros(len(codes)), where=unknown)
         return replace(parts, remainder=rest)
 
     def without_each(self, codes: Codes) -> Iterator[Array]:
-        """An attribute of tables is one gap more; an effect is zero in all completions."""
+        """An attribute of tables is one unknown cell more; an effect is zero in all completions."""
         if self.network.kind == "tables":
             yield from super().without_each(codes)
             return
-        compiled = self._worth_compiling(codes, len(self.network.terms))
         for term in range(len(self.network.terms)):
-            yield Averaged(self.network.without_term(term), self.filling)._answer(codes, compiled)
+            yield Averaged(self.network.without_term(term), self.imputation).log_posterior(codes)
 
-    def completed(self, codes: Codes, n_draws: int) -> Codes:
-        filled = self._completions.tree.fill(self.network.coarsen(codes), n_draws)
-        rows: Codes = filled.reshape(len(filled), -1).T
-        return rows
+    def completed(self, codes: Codes) -> Codes:
+        return self.network.coarsen(self._complete(codes))
 
     def constants(self) -> dict[str, Any]:
-        """The filler's tables, the corrections, and the state that stands for each of the filler's states."""
-        tree, values = self._completions.tree, self._completions.network_sums.values
-        filler = {
-            "order": list(tree.order),
-            "parents": list(tree.parents),
-            "ranks": list(tree.ranks),
-            "states": list(tree.n_states),
-            "middles": [values[:n, node].tolist() for node, n in enumerate(tree.n_states)],
-            "draws": N_DRAWS,
-            "completions": MAX_COMPLETIONS,
-            "classes": tree.classes,
-            "tables": np.concatenate([table.ravel() for table in tree.tables]),
-            "corrections": np.concatenate([self.filling.nothing, *map(np.ravel, self.filling.states)]),
-            "shift": self.filling.shift.tolist(),
+        """The imputation and its draws, the latter at the fine granularity; arrays are flat.
+
+        "states" and "codes" are the numbers of coarse and of fine states, "logs" [attribute, coarse state, component],
+        "completions" [component, draw, attribute], "corrections" [attribute, state, class]. "draws" is their number.
+        """
+        found = self.imputation
+        imputation = {
+            "states": [table.shape[1] for table in found.tables],
+            "codes": list(self.network.n_states[:-1]),
+            "used": found.used,
+            "draws": self.imputation.n_draws,
+            "shares": np.log(found.shares),
+            "logs": np.delete(found.log_tables, self._starts[1:] - 1, axis=0).ravel(),
+            "completions": self._draws.astype(np.int32).ravel(),
+            "nothing": found.nothing,
+            "corrections": np.concatenate([entries.ravel() for entries in found.states]),
         }
-        return {"filler": filler, **self.by_terms.constants()}
+        return {"imputation": imputation, **self.by_terms.constants()}
 
     @cached_property
-    def filling(self) -> Filling:
-        """Learnt when the first gap is met."""
-        return self.source if isinstance(self.source, Filling) else self.source.learn()
-
-    @property
-    def filler(self) -> Network:
-        return self.filling.filler
-
-    @cached_property
-    def by_terms(self) -> GapRule:
+    def by_terms(self) -> MissingRule:
         """The rule that gives the terms; any mean will do in it, as the remainder makes up for it."""
         if self.network.kind == "effects":
             return Expected(self.network)
         return Skipped(self.network, exact=False)
 
-    @cached_property
-    def _completions(self) -> Completions:
-        return Completions(self.network, self.filler)
-
-    def _worth_compiling(self, codes: Codes, times: int = 1) -> bool:
-        """Whether averaging these rows so many times is."""
-        gappy = codes[self.with_gap(codes)]
-        if not len(gappy):
-            return False
-        n_completions = self._completions.counts(self.network.coarsen(gappy))
-        work = ROW_WORK + np.where(n_completions > MAX_COMPLETIONS, N_DRAWS, n_completions)
-        n_trees = len(self._completions.leaves.masks.classes)
-        return bool(times * work.sum() * (1 + n_trees / TREES_OF_A_COMPLETION) >= WORK_WORTH_COMPILING)
-
-    def _answer(self, codes: Codes, compiled: bool) -> Array:
-        def average(rows: Codes) -> Array:
-            found = self.filling.shifted(rows, self._average_compiled(rows) if compiled else self._average(rows))
-            with np.errstate(divide="ignore"):
-                return np.log(found)
-
-        return answer_apart(
-            codes, self.with_gap(codes), lambda rows: self.network.log_joint(rows, normalized=True), average
-        )
-
-    def _average(self, codes: Codes) -> Array:
-        coarse, corrections = self.network.coarsen(codes), self.filling.corrections(codes)
-        found = np.empty_like(corrections)
-        few = self._completions.counts(coarse) <= MAX_COMPLETIONS
-        for row, correction in enumerate(corrections):
-            one = slice(row, row + 1)
-            if few[row]:
-                weights, posterior = self._completions.every(codes[one], coarse[one])
-            else:
-                weights, posterior = np.ones(N_DRAWS), self._completions.drawn(codes[one], coarse[one], N_DRAWS)[0]
-            bent = weights * np.exp(posterior @ correction)
-            found[row] = bent @ posterior / bent.sum()
-        return found
-
-    def _average_compiled(self, codes: Codes) -> Array:
-        """Equal rows are averaged once."""
-        from tanager.missing.average_kernels import average_rows
-
-        some, kinds = distinct_rows(codes, range(codes.shape[1]))
-        distinct = codes if len(some) == len(codes) else codes[some]
-        completions, found = self._completions, np.empty((len(distinct), len(self.filling.nothing)))
-        sums, tree = (completions.network_sums, completions.filler_sums), completions.tree.arrays
-        shares = np.exp(completions.filler_sums.tables)
-        numbers = np.ascontiguousarray(completions.tree.numbers(N_DRAWS).T)
-        block = int(np.clip(len(distinct) // BLOCKS, *COMPILED_BLOCK_ROWS))
+    def _averages(self, codes: Codes) -> Array:
+        """(n_rows, n_classes) means over the completions of each row."""
+        found = np.empty((len(codes), self.network.n_states[-1]))
 
         def average(first: int) -> None:
-            rows = distinct[first : first + block]
-            # In the order of the rows, so that a block of them looks alike to the compiler however long it is.
-            cells = np.ascontiguousarray(self.network.look_ups(rows)[1], dtype=np.int64)
-            coarse = np.ascontiguousarray(self.network.coarsen(rows), dtype=np.int64)
-            limits = cells, coarse, self.filling.corrections(rows), MAX_COMPLETIONS
-            average_rows(*limits, *sums, shares, completions.leaves, tree, numbers, found[first : first + len(rows)])
+            rows = slice(first, first + BLOCK_ROWS)
+            logs = self.network.log_joint(self._complete(codes[rows]), normalized=True)
+            found[rows] = np.exp(logs).reshape(-1, self.imputation.n_draws, found.shape[1]).mean(axis=1)
 
-        map_threads(average, range(0, len(distinct), block))
-        return found if distinct is codes else found[kinds]
+        map_threads(average, range(0, len(codes), BLOCK_ROWS))
+        return found
+
+    def _complete(self, codes: Codes) -> Codes:
+        """(n_rows * n_draws, n_attributes) each row with draws of what its unknown cells may hold."""
+        drawn = self._draws[self._components(codes), np.arange(self.imputation.n_draws)]
+        unknown = codes == np.array(self.network.n_states[:-1])
+        rows = np.where(unknown[:, np.newaxis], drawn, codes[:, np.newaxis])
+        return rows.reshape(-1, codes.shape[1]).astype(codes.dtype, copy=False)
+
+    def _components(self, codes: Codes) -> Ints:
+        """(n_rows, n_draws) the component of each draw: ascending, and so many of each as F(component | known) says."""
+        n_draws = self.imputation.n_draws
+        cells = (self._starts[:-1] + self.network.coarsen(codes)).reshape(-1)
+        pointers = np.arange(0, len(cells) + 1, max(codes.shape[1], 1))
+        look_up = sp.csr_matrix((np.ones(len(cells)), cells, pointers), shape=(len(codes), int(self._starts[-1])))
+        weights = softmax(look_up @ self._log_tables + np.log(self.imputation.shares), axis=1)
+        ends = np.floor(weights.cumsum(axis=1) * n_draws + 0.5 - ROUNDING).astype(np.int64)
+        ends[:, -1] = n_draws
+        numbers = np.tile(np.arange(ends.shape[1]), len(ends))
+        return np.repeat(numbers, np.diff(ends, axis=1, prepend=0).reshape(-1)).reshape(len(codes), n_draws)
+
+    @cached_property
+    def _log_tables(self) -> Array:
+        return self.imputation.log_tables
+
+    @cached_property
+    def _starts(self) -> Ints:
+        """Where the coarse states of each attribute begin in `log_tables`, an unknown cell being one more."""
+        return np.cumsum([0, *(table.shape[1] + 1 for table in self.imputation.tables)])
+
+    @cached_property
+    def _draws(self) -> Codes:
+        """(components, n_draws, attributes) at the fine granularity."""
+        ranks = np.argsort(np.argsort(np.array(self.network.nodes[:-1]), kind="stable"))
+        draws = self.imputation.draws(ranks.tolist())
+        coarse = draws.reshape(-1, draws.shape[2]).astype(np.uint64)
+        fine = self.network.refine(coarse).reshape(draws.shape)
+        return fine.astype(code_dtype(max(self.network.n_states)))
+
+
+def learn_imputation(
+    network: LookedUpModel, rows: Rows, classes: Array, by_state: Sequence[Array], order: Sequence[int]
+) -> Imputation:
+    """From the rows a model was learnt from.
+
+    classes   (classes,) counts
+    by_state  of each attribute (states, classes) counts
+    order     of the nodes in the result: node k of it is node order[k] of the model here
+    """
+    coarse = []
+    for column, counts in zip(network.columns[:-1], by_state, strict=True):
+        grouped = np.zeros((column.coarse.n_states, len(classes)))
+        np.add.at(grouped, column.coarse_codes[:-1], counts)
+        coarse.append(grouped)
+    shares, tables = learn_mixture(rows, classes, coarse)
+    none = tuple(np.zeros((len(counts) + 1, len(classes))) for counts in by_state)
+    # Trees make a draw several times as slow.
+    n_draws = N_DRAWS if network.is_looked_up else N_DRAWS_WITH_TREES
+    found = Imputation(n_draws, shares, tables, np.zeros(len(classes)), none)
+    return _corrected(Averaged(network, found), classes, by_state).reordered(order)
+
+
+def _corrected(rule: Averaged, classes: Array, by_state: Sequence[Array]) -> Imputation:
+    """The imputation with the corrections that make up for what the averages of none and one known cell miss.
+
+    Few rows leave the average of a state as it is: it counts as PSEUDO_ROWS more of them.
+    """
+    n_rows = np.concatenate([counts.sum(axis=1) for counts in by_state])
+    owners = np.repeat(np.arange(len(by_state)), [len(counts) for counts in by_state])
+    numbers = np.concatenate([np.arange(len(counts)) for counts in by_state])
+    chosen = np.argsort(-n_rows, kind="stable")[:MAX_STATES]
+    chosen = chosen[n_rows[chosen] > 0]
+    n_states = np.array(rule.network.n_states[:-1])
+    codes = np.tile(n_states, (len(chosen) + 1, 1)).astype(code_dtype(int(n_states.max())))
+    codes[np.arange(len(chosen)), owners[chosen]] = numbers[chosen]
+    averages = rule._averages(codes)
+    counts = np.concatenate([np.concatenate(list(by_state))[chosen], classes[np.newaxis]])
+    target = counts + PSEUDO_ROWS * averages
+    target[-1] = classes
+    target /= np.maximum(target.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    ratio = np.divide(target, averages, out=np.ones_like(target), where=(target > 0) & (averages > 0))
+    corrections = np.clip(np.log(ratio), -LARGEST_CORRECTION, LARGEST_CORRECTION)
+    states = [np.zeros((len(each) + 1, len(classes))) for each in by_state]
+    uses = _used_attributes(rule.network)
+    for position, correction in zip(chosen.tolist(), corrections[:-1], strict=True):
+        if owners[position] in uses:
+            states[owners[position]][numbers[position]] = correction
+    return replace(rule.imputation, nothing=corrections[-1], states=tuple(states))
+
+
+def _used_attributes(network: LookedUpModel) -> set[int]:
+    """Those that P(class | row) depends on; of a network all."""
+    if network.kind == "tables":
+        return set(range(len(network.columns) - 1))
+    mains = {attribute for attribute, main in enumerate(network.mains) if main.any()}
+    trees = set() if network.forest is None else set(network.forest.attributes.tolist())
+    return mains | trees | {attribute for pair in network.pairs for attribute in pair}

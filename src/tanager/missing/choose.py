@@ -1,47 +1,38 @@
-"""Which rule a classifier holds, by its option `missing`; with "category" a gap is a state of its own in the schema.
+"""Which rule a classifier holds, by its option `missing` and by its model.
 
-So with "category" only an unseen category is a missing cell, or a gap in a column that had none in training; these
-follow the rule that "auto" gives.
+With "auto" and "category" a missing cell may be a state of its own, which the schema decides. Cells that are still
+unknown then follow the rule that is chosen here.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import cast
-
 from tanager.additive.model import AnyModel
 from tanager.missing.average import Averaged
-from tanager.missing.expected import Expected
-from tanager.missing.filling import Filling, FillingTask
-from tanager.missing.left_out import LeftOut
-from tanager.missing.mixed import Mixed
-from tanager.missing.rule import GapRule
-from tanager.missing.skip import Skipped
-from tanager.missing.sum_out import SummedOut
+from tanager.missing.imputation import Imputation
+from tanager.missing.marginalize import LeftOut, Mixed, SummedOut
+from tanager.missing.rule import MissingRule
+from tanager.missing.skip import Expected, Skipped
 
 MISSING = ("auto", "average", "marginalize", "skip", "category")
 
 
-def needs_filler(missing: str, describes_attributes: bool) -> bool:
-    """Whether to average over gaps; by default not where the network's tables describe its attributes."""
-    return missing == "average" or (missing in ("auto", "category") and not describes_attributes)
+def needs_imputation(missing: str, describes_attributes: bool) -> bool:
+    """Whether unknown cells are averaged over by an imputation model.
+
+    Tables that describe the attributes need none: to average over their own joint is to marginalise it.
+    """
+    return missing in ("auto", "average", "category") and not describes_attributes
 
 
-def choose_rule(
-    network: AnyModel, filling: Filling | FillingTask | None = None, missing: str = "marginalize"
-) -> GapRule:
-    """The rule of a network learnt with this `missing`, averaging where there is a filling; or of a network alone."""
-    if network.kind == "mixtures":
-        return Mixed(network)
-    if network.kind == "trees":
-        return LeftOut(network)
-    if filling is not None:
-        return Averaged(network, filling)
+def choose_rule(network: AnyModel, imputation: Imputation | None = None, missing: str = "marginalize") -> MissingRule:
+    """The rule of a model learnt with this `missing`, averaging where there is an imputation; or of a model alone."""
+    match network.kind:
+        case "mixtures":
+            return Mixed(network)
+        case "trees":
+            return LeftOut(network)
+    if imputation is not None:
+        return Averaged(network, imputation)
     if network.kind == "effects":
-        return Expected(network) if network.gap_rule is None else cast(GapRule, network.gap_rule)
+        return Expected(network)
     return Skipped(network) if missing == "skip" else SummedOut(network)
-
-
-def with_rule(network: AnyModel, rule: GapRule) -> AnyModel:
-    """The network that a classifier shows: one of effects, which has no joint to ask, queries the rule."""
-    return replace(network, gap_rule=rule) if network.kind == "effects" else network

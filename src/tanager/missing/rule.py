@@ -1,4 +1,9 @@
-"""GapRule: what a missing cell means to a classifier; who predicts or explains a row asks it."""
+"""MissingRule: what an unknown cell means to a classifier; who predicts or explains a row asks it.
+
+A *missing* cell of a column that has missing cells in training is a state of its own, which the model has learnt. Every
+other cell without a state is *unknown*: missing in a column that was complete in training, of a category never seen, or
+left open by a query. Its code is the number of states, and the rule says what becomes of it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +29,7 @@ class Contributions:
 
     prior      (n_rows,) of the class itself
     terms      (n_rows, n_terms) of each of the network's `terms`
-    remainder  (n_rows,) what the rule adds to rows with gaps beyond the terms
+    remainder  (n_rows,) what the rule adds to rows with unknown cells beyond the terms
     """
 
     prior: Array
@@ -43,10 +48,10 @@ class Contributions:
 
 
 @dataclass(frozen=True)
-class GapRule(PicklesFields, ABC):
-    """P(class | cells present) of a network, whatever cells are missing; a complete row has the network's own.
+class MissingRule(PicklesFields, ABC):
+    """P(class | known cells) of a model, whatever cells are unknown; a complete row has the model's own.
 
-    name        what becomes of a missing cell, in the words of an explanation
+    name        what becomes of an unknown cell, in the words of an explanation
     sentence    the same for the page
     rest        what `Contributions.remainder` is called; None for a rule without one
     """
@@ -59,35 +64,35 @@ class GapRule(PicklesFields, ABC):
 
     @abstractmethod
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
-        """log P(class | cells present), (n_rows, n_classes); not `normalized`, but for a number of the row."""
+        """log P(class | known cells), (n_rows, n_classes); not `normalized`, but for a number of the row."""
 
     @abstractmethod
     def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
         """What adds up to the log odds of one class against another, which are those of `log_posterior`."""
 
     def without_each(self, codes: Codes) -> Iterator[Array]:
-        """log P(class | row) without each of the network's `terms`: here without an attribute, missing in all rows."""
+        """log P(class | row) without each of the network's `terms`: here without an attribute, unknown in all rows."""
         left = codes.copy(order="F")
         for attribute, n_states in enumerate(self.network.n_states[:-1]):
             left[:, attribute] = n_states
             yield self.log_posterior(left)
             left[:, attribute] = codes[:, attribute]
 
-    def completed(self, codes: Codes, n_draws: int) -> Codes | None:
-        """(n_rows * n_draws, n_attributes) coarse codes: each row with draws of what its missing cells may hold.
+    def completed(self, codes: Codes) -> Codes | None:
+        """(n_rows * draws, n_attributes) coarse codes: each row with draws of what its unknown cells may hold.
 
-        None for a rule that does not ask what they may hold.
+        None for a rule that does not draw them.
         """
         return None
 
     def constants(self) -> dict[str, Any]:
-        """All that another program needs to answer as the rule does, besides the network: lists and arrays."""
+        """All that another program needs to answer as the rule does, besides the model: lists and arrays."""
         return {}
 
-    def with_gap(self, codes: Codes) -> Rows:
-        """(n_rows,) whether a cell is missing."""
-        missing: Rows = (codes == np.array(self.network.n_states[:-1])).any(axis=1)
-        return missing
+    def has_unknown(self, codes: Codes) -> Rows:
+        """(n_rows,) whether a cell is unknown."""
+        unknown: Rows = (codes == np.array(self.network.n_states[:-1])).any(axis=1)
+        return unknown
 
 
 def between(logs: Array, favoured: Classes, against: Classes) -> Array:

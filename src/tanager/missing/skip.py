@@ -1,4 +1,4 @@
-"""Skipped: the terms of families with a missing cell are left out of the log odds."""
+"""Skipped and Expected: a term with an unknown cell counts with its mean."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tanager.additive.model import AdditiveModel
 from tanager.arrays import Array, Codes
 from tanager.counts.family import Family
-from tanager.missing.rule import Classes, Contributions, GapRule, answer_apart
+from tanager.missing.rule import Classes, Contributions, MissingRule, answer_apart
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 
@@ -19,7 +20,7 @@ SMALLEST = 1e-300  # what an average of logarithms takes a probability of zero f
 
 
 @dataclass(frozen=True)
-class Skipped(GapRule):
+class Skipped(MissingRule):
     """The log joint without the terms of families that have a missing cell (Roos et al. 2005, section 5.4).
 
     The terms are centred first, so that for each class their mean over the cells x of the family is zero (eq. 22):
@@ -44,7 +45,7 @@ class Skipped(GapRule):
             return normalize_log(summed) if normalized else summed
 
         return answer_apart(
-            codes, self.with_gap(codes), lambda rows: self.network.log_joint(rows, normalized), add_terms
+            codes, self.has_unknown(codes), lambda rows: self.network.log_joint(rows, normalized), add_terms
         )
 
     def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
@@ -76,6 +77,32 @@ class Skipped(GapRule):
             if not whole.all():
                 addend[~whole] = self.means[family.child]
             yield addend
+
+
+@dataclass(frozen=True)
+class Expected(MissingRule):
+    """The sum of effects, where a missing cell has an entry in each: its mean, in a pair given the partner.
+
+    The terms are the effects, and the prior is the intercept.
+    """
+
+    name: ClassVar[str] = "expected effect"
+    sentence: ClassVar[str] = "An unknown attribute counts with its expected effect."
+
+    network: AdditiveModel
+
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
+        return self.network.log_joint(codes, normalized)
+
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
+        intercept = np.broadcast_to(self.network.intercept, (len(codes), len(self.network.intercept)))
+        return Contributions.between([*self.network.effects(codes), intercept], favoured, against)
+
+    def without_each(self, codes: Codes) -> Iterator[Array]:
+        """Without a term means that its effect is zero."""
+        sums = self.network.log_joint(codes)
+        for effect in self.network.effects(codes):
+            yield normalize_log(sums - effect)
 
 
 def _by_class(values: Array, family: Family, n_states: tuple[int, ...]) -> Array:

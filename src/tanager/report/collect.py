@@ -47,7 +47,7 @@ def collect(
         "title": facts["title"],
         "about": facts,
         "network": describe_network(network) if network.kind == "tables" else describe_effects(network),
-        "gaps": describe_missing(clf.gaps_),
+        "gaps": describe_missing(clf.missing_rule_),
         "base": {"log_rates": log_base_rates(clf).tolist(), "baseline": baseline_words(network)},
         "learning": describe_learning(clf),
         "drivers": describe_drivers(clf, rows),

@@ -46,7 +46,7 @@ class PageRows:
     def read(cls, clf: TableClassifier, X: object, y: ArrayLike | None) -> PageRows:
         table, codes = encode_table(clf, X)
         labels = None if y is None else read_rows(table, y, None, clf.classes_).class_codes.astype(np.intp)
-        return cls(table, codes, np.exp(clf.gaps_.log_posterior(codes)), labels)
+        return cls(table, codes, np.exp(clf.missing_rule_.log_posterior(codes)), labels)
 
     @cached_property
     def thinned(self) -> tuple[str, int]:

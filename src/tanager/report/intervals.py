@@ -86,7 +86,7 @@ def _deviations(clf: TableClassifier, posterior: AnyPosterior, terms: list[tuple
 
 
 def _ends(clf: TableClassifier, posterior: AnyPosterior, codes: Codes) -> str | None:
-    interval = posterior.interval(codes, clf.gaps_.log_posterior(codes), LEVEL, clf.gaps_)
+    interval = posterior.interval(codes, clf.missing_rule_.log_posterior(codes), LEVEL, clf.missing_rule_)
     packed = pack(np.round(np.stack([interval.lower, interval.upper], axis=2) * 65_535).astype(np.uint16))
     return packed if len(packed) <= MAX_BYTES else None
 

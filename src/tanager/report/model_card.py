@@ -76,7 +76,7 @@ def describe_learning(clf: TableClassifier) -> dict[str, Json]:
             *network_sentences(clf.model_),
             *trace_sentences(trace if isinstance(trace, AdditiveTrace) else trace.parameters),
             *([] if seconds is None else [f"Learning took {seconds:.3g} s{minutes}."]),
-            clf.gaps_.sentence,
+            clf.missing_rule_.sentence,
         ],
         "options": [[name, _shown(value)] for name, value in options.items() if repr(value) != repr(default[name])],
         "versions": [

@@ -16,7 +16,7 @@ from tanager.classifiers.base import TableClassifier
 from tanager.edits.edit import model_digest
 from tanager.errors import MemoryLimitError
 from tanager.explain import explain
-from tanager.missing.rule import GapRule
+from tanager.missing.rule import MissingRule
 from tanager.network.network import Network
 from tanager.plots.network_layout import BOX_HEIGHT, Layout
 from tanager.report.data_section import PageRows
@@ -197,7 +197,7 @@ def _strongest_pairs(network: AdditiveModel, mains: list[float], pairs: list[flo
     }
 
 
-def describe_missing(rule: GapRule) -> dict[str, Json]:
+def describe_missing(rule: MissingRule) -> dict[str, Json]:
     """The rule for missing values: its name, its words, and its numbers, arrays of which are packed."""
 
     def packed(constants: dict[str, Any]) -> dict[str, Json]:

@@ -14,7 +14,7 @@ from scipy.stats import t
 
 from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array, Codes
-from tanager.missing.rule import GapRule
+from tanager.missing.rule import MissingRule
 from tanager.network.columns import Term
 from tanager.table.rows import EncodedBatch
 from tanager.uncertainty.interval import Interval, around, log_odds_of_each
@@ -26,9 +26,9 @@ class BootstrapPosterior:
 
     kind: ClassVar[str] = "bootstrap"
 
-    rules: tuple[GapRule, ...]
+    rules: tuple[MissingRule, ...]
 
-    def interval(self, codes: Codes, logs: Array, level: float, rule: GapRule) -> Interval:
+    def interval(self, codes: Codes, logs: Array, level: float, rule: MissingRule) -> Interval:
         """Of P(class | row), around the classifier's own; of few draws by quantiles of Student's t."""
         return around(log_odds_of_each(logs), self.deviations(codes, logs), self.reach(level))
 

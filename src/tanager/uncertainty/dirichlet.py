@@ -32,7 +32,7 @@ from scipy.stats import norm
 from tanager.additive.model import AnyModel
 from tanager.arrays import Array, Codes
 from tanager.counts.family import Family
-from tanager.missing.rule import GapRule
+from tanager.missing.rule import MissingRule
 from tanager.network.columns import Term
 from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.network.inference.junction_tree import JunctionTree
@@ -54,7 +54,7 @@ class DirichletPosterior(PicklesFields):
     network: Network
     rows: tuple[Array, ...]
 
-    def interval(self, codes: Codes, logs: Array, level: float, rule: GapRule) -> Interval:
+    def interval(self, codes: Codes, logs: Array, level: float, rule: MissingRule) -> Interval:
         """Of P(class | row); `logs` are the classifier's own, whose log odds may be a little off the median."""
         ends = np.asarray(norm.ppf([0.5 - level / 2.0, 0.5, 0.5 + level / 2.0]))
         hard = self._has_linked_missing(codes)

@@ -34,7 +34,7 @@ from scipy.special import expit, logit
 from tanager.additive.bases import random_walk
 from tanager.additive.model import AnyModel
 from tanager.arrays import Array, Codes, Ints
-from tanager.missing.rule import GapRule
+from tanager.missing.rule import MissingRule
 from tanager.network.columns import Term
 from tanager.runtime.resources import map_threads, one_blas_thread
 from tanager.table.schema import ColumnSchema
@@ -51,8 +51,8 @@ MAX_ROWS = 200_000
 BLOCK_ROWS = 4_096
 # Steps to the optimum, on some of many rows.
 NEWTON_STEPS, MAX_ROWS_TO_FIT = 4, 5_000
-# Draws of what the missing cells of a row may hold, and rows completed at once.
-N_COMPLETIONS, ROWS_TO_COMPLETE = 64, 64
+# Rows with unknown cells completed at once.
+ROWS_TO_COMPLETE = 64
 LEAST_SPREAD, LEAST_SHARE = 1e-12, 1e-4
 # Features: attributes, pairs, and trees of some depth.
 MAX_ATTRIBUTES, MAX_PAIRS, N_TREES, DEPTH = 200, 28, 30, 3
@@ -79,21 +79,21 @@ class ReferencePosterior:
     mean: Array
     factor: Array
 
-    def interval(self, codes: Codes, logs: Array, level: float, rule: GapRule) -> Interval:
+    def interval(self, codes: Codes, logs: Array, level: float, rule: MissingRule) -> Interval:
         """Of P(class | row); `logs` (n_rows, n_classes) are the classifier's own, `rule` that of missing values."""
         return around(log_odds_of_each(logs), self.deviations(codes, logs, rule), reach(level))
 
-    def deviations(self, codes: Codes, logs: Array, rule: GapRule) -> Array:
+    def deviations(self, codes: Codes, logs: Array, rule: MissingRule) -> Array:
         """(n_rows, n_classes): the root of the mean square by which the log odds of each class may be off."""
         n_odds = len(self.factor)
         odds, deviations = log_odds_of_each(logs)[:, -n_odds:], np.empty((len(codes), n_odds))
-        missing = rule.with_gap(codes)
+        missing = rule.has_unknown(codes)
 
         def fill(first: int) -> None:
             rows = np.arange(first, min(first + BLOCK_ROWS, len(codes)))
             deviations[rows] = self._whole_rows(coarse_codes(self.coarse, codes[rows]), odds[rows])
             for few in np.array_split(rows[missing[rows]], -(-int(missing[rows].sum()) // ROWS_TO_COMPLETE) or 1):
-                completed = rule.completed(codes[few], N_COMPLETIONS) if len(few) else None
+                completed = rule.completed(codes[few]) if len(few) else None
                 if completed is not None:
                     deviations[few] = self._completed_rows(completed[:, : len(self.coarse)], odds[few])
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracle import batch_of, take_rows
 from parameters.tasks import assert_same, row_loss, store, task_of
 from random_networks import joint, networks, random_network
-from tanager.missing.sum_out import SummedOut
+from tanager.missing.marginalize import SummedOut
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask
 from tanager.parameters.class_cells import ClassCells

@@ -5,14 +5,14 @@ const LEAST_SHARE = 1e-12; // what a state that no training row is in weighs in 
 function makeEditor(network, target, gaps) {
   const { nodes, pairs } = network;
   const nClasses = network.intercept.length;
-  const filler = gaps.filler && { ...gaps.filler };
+  const imputation = gaps.imputation && { ...gaps.imputation };
   const whole = { mains: nodes.slice(0, target).map((node) => node.main), spreads: nodes.slice(0, target).map((node) => node.spread), tables: pairs.map((pair) => pair.table), trees: network.trees };
 
   function reset() {
     nodes.slice(0, target).forEach((node, k) => { node.main = whole.mains[k].slice(); node.spread = whole.spreads[k]?.slice(); });
     pairs.forEach((pair, k) => { pair.table = whole.tables[k]; pair.removed = false; });
     network.trees = whole.trees;
-    if (filler) gaps.filler = { ...filler };
+    if (imputation) gaps.imputation = { ...imputation };
   }
 
   // The bins with a number in from <= x < to, or the states named; see `stretch` in `tanager.edits.apply`.
@@ -78,7 +78,7 @@ function makeEditor(network, target, gaps) {
     forget(k, range(nodes[k].states.length));
     removePairs(({ parent, child }) => parent === k || child === k);
     if (network.trees) network.trees = withoutTrees(network.trees, k);
-    if (gaps.filler) gaps.filler = withoutAttribute(gaps.filler, k);
+    if (gaps.imputation) gaps.imputation = withoutAttribute(gaps.imputation, k);
   }
 
   // The trees that never ask for the attribute.
@@ -88,31 +88,14 @@ function makeEditor(network, target, gaps) {
     return kept.length ? { ...trees, roots: kept.map((tree) => trees.roots[tree]), classes: kept.map((tree) => trees.classes[tree]) } : null;
   }
 
-  // As `tanager.edits.apply`: the attribute is independent of all else, and corrects nothing.
+  // As `Imputation.without_attribute`: any state is as likely in every component, and corrects nothing.
   function withoutAttribute(given, k) {
-    const { states, parents } = given, tables = given.tables.slice(), corrections = given.corrections.slice();
-    const nParent = parents.map((parent) => (parent < 0 ? 1 : states[parent]));
-    const starts = [];
-    states.reduce((start, n, node) => { starts.push(start); return start + nClasses * nParent[node] * n; }, 0);
-    const cell = (node, c, above, s) => starts[node] + (c * nParent[node] + above) * states[node] + s;
-    const givenClass = (node, c) => {
-      const above = parents[node] < 0 ? [1] : givenClass(parents[node], c);
-      return range(states[node]).map((s) => above.reduce((sum, share, p) => sum + share * given.tables[cell(node, c, p, s)], 0));
-    };
-    for (let c = 0; c < nClasses; c++) {
-      const own = givenClass(k, c);
-      parents.forEach((parent, node) => {
-        if (parent !== k) return;
-        for (let s = 0; s < states[node]; s++) {
-          const mean = own.reduce((sum, share, p) => sum + share * given.tables[cell(node, c, p, s)], 0);
-          for (let p = 0; p < nParent[node]; p++) tables[cell(node, c, p, s)] = mean;
-        }
-      });
-      for (let p = 0; p < nParent[k]; p++) for (let s = 0; s < states[k]; s++) tables[cell(k, c, p, s)] = 1 / states[k];
-    }
-    const start = nClasses * range(k).reduce((sum, node) => sum + nodes[node].states.length + 1, 1);
-    corrections.fill(0, start, start + nClasses * (nodes[k].states.length + 1));
-    return { ...given, tables, corrections };
+    const logs = given.logs.slice(), corrections = given.corrections.slice(), nComponents = given.shares.length;
+    const before = (sizes) => range(k).reduce((sum, node) => sum + sizes[node], 0);
+    logs.fill(0, before(given.states) * nComponents, (before(given.states) + given.states[k]) * nComponents);
+    const start = (before(given.codes) + k) * nClasses;
+    corrections.fill(0, start, start + (given.codes[k] + 1) * nClasses);
+    return { ...given, logs, corrections, used: given.used.map((own, node) => own && node !== k) };
   }
 
   function apply(edit) {

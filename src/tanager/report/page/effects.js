@@ -37,8 +37,8 @@ function makeEffects(network, target, gaps) {
   const sums = (codes) => addTrees(codes, lookUp(codes));
 
   const expected = (codes) => normalize(sums(codes));
-  const posterior = !gaps.filler ? expected
-    : makeAverage(gaps.filler, nodes, target, expected, (node, code) => nodes[node].groups[code]);
+  const posterior = !gaps.imputation ? expected
+    : makeAverage(gaps.imputation, expected, (node, code) => nodes[node].groups[code]);
 
   // Unknown attributes count with what is expected of them. What trees add is put down to the attributes they ask for.
   function contributions(codes, a, b) {
@@ -55,5 +55,5 @@ function makeEffects(network, target, gaps) {
 
   // Where a state of each of the two stands in the table of a pair.
   network.pairCell = ({ parent, child }, a, b) => (nodes[parent].groups[a] * (nodes[child].coarse.length + 1) + nodes[child].groups[b]) * nClasses;
-  return { posterior, parts: { lookUp, addTrees, averages: Boolean(gaps.filler) }, contributions: !gaps.filler ? contributions : withRest(target, posterior, contributions) };
+  return { posterior, parts: { lookUp, addTrees, averages: Boolean(gaps.imputation) }, contributions: !gaps.imputation ? contributions : withRest(target, posterior, contributions) };
 }

@@ -42,7 +42,10 @@ async function unpackTrees(trees) {
 
 async function unpackGaps(gaps) {
   if (gaps.means) gaps.means = await unpack(gaps.means, Float64Array);
-  if (gaps.filler) for (const key of ["classes", "tables", "corrections"]) gaps.filler[key] = await unpack(gaps.filler[key], Float64Array);
+  if (gaps.imputation) {
+    for (const key of ["shares", "logs", "nothing", "corrections"]) gaps.imputation[key] = await unpack(gaps.imputation[key], Float64Array);
+    gaps.imputation.completions = await unpack(gaps.imputation.completions, Int32Array);
+  }
   return gaps;
 }
 

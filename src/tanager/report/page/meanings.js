@@ -61,7 +61,7 @@ function makeSkipping(network, target, gaps) {
 // The parts are those of skipping; what averaging makes of the unknown attributes beyond them is one part more.
 function makeAveraging(network, target, gaps) {
   const skipping = makeSkipping(network, target, gaps);
-  const posterior = makeAverage(gaps.filler, network.nodes, target, skipping.posterior);
+  const posterior = makeAverage(gaps.imputation, skipping.posterior);
   return { posterior, contributions: withRest(target, posterior, skipping.contributions) };
 }
 

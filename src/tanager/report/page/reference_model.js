@@ -42,8 +42,8 @@ async function makeReference(packed, network, target, gaps, reach) {
   const { nodes } = network, given = await unpackFeatures(packed, nodes);
   const { mean, factor, steps, rank } = given, size = given.means.length + 1, nOdds = mean.length / size;
   const features = makeFeatures(given);
-  const filler = gaps.filler && makeFiller({ ...gaps.filler, draws: 64 });
   const coarseOf = (node, code) => (code < 0 ? (nodes[node].coarse ?? nodes[node].states).length : nodes[node].groups ? nodes[node].groups[code] : code);
+  const complete = gaps.imputation && makeCompletions(gaps.imputation, coarseOf);
   const times = (own, k) => { let sum = 0; for (let f = 0; f < size; f++) sum += own[f] * mean[k * size + f]; return sum; };
 
   function spread(own, k) {
@@ -70,7 +70,7 @@ async function makeReference(packed, network, target, gaps, reach) {
 
   function deviations(codes, odds) {
     const known = codes.slice(0, target), coarse = known.map((code, node) => coarseOf(node, code));
-    const rows = filler && known.some((code) => code < 0) ? filler.draw(known.map((code, node) => (code < 0 ? -1 : coarse[node]))).rows.map(features) : null;
+    const rows = complete && known.some((code) => code < 0) ? complete(known).map((row) => features(row.map((code, node) => coarseOf(node, code)))) : null;
     const plain = rows ? null : features(coarse);
     const found = range(nOdds).map((k) => {
       const at = rows ? averaged(rows, k) : { slopes: plain, odds: times(plain, k) };

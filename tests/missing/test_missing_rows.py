@@ -17,8 +17,8 @@ from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifi
 from tanager.classifiers import information
 from tanager.classifiers.base import code_labelled
 from tanager.errors import DataError, DataWarning
+from tanager.missing.marginalize import SummedOut
 from tanager.missing.skip import Skipped
-from tanager.missing.sum_out import SummedOut
 from tanager.parameters import EM, PARAMETERS, Frequency
 from tanager.structure import Fixed, HillClimb
 from tanager.table.columns import code_dtype

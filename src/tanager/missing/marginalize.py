@@ -1,0 +1,240 @@
+"""SummedOut: a missing cell is summed out of the network's own joint, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.arrays import Array, Codes
+from tanager.missing.rule import Classes, Contributions, MissingRule, Rows, answer_apart, between
+from tanager.network.inference.elimination_plan import relevant_nodes
+from tanager.network.log_joint import normalize_log
+from tanager.network.mixture import MixtureNetwork
+from tanager.network.network import Network
+from tanager.network.tree_average import TreeAverageNetwork
+from tanager.runtime.resources import map_threads
+from tanager.structure.all_trees import AllTrees
+from tanager.table.columns import code_dtype
+
+MAX_SHARE_WITH_GAPS = 0.5  # a larger share of rows with gaps, and taking them apart costs more than it saves
+BLOCK_ROWS = 8_192
+
+
+@dataclass(frozen=True)
+class SummedOut(MissingRule):
+    r"""P(c | o) = sum_m P(c, o, m) / P(o), of the cells present o and those missing m.
+
+    With the class first and parents before children, the chain rule gives log P(c, o) = log P(c) + sum_i
+    log P(o_i | o_1 .. o_{i-1}, c): these are the terms. Where all parents of an attribute are present its term is that
+    of its own table, whatever else the row holds. A missing cell adds 0: its states sum to one.
+    """
+
+    name: ClassVar[str] = "summed out"
+    sentence: ClassVar[str] = "Unknown attributes are summed out."
+
+    network: Network
+
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
+        """Not `normalized`: log P(class, cells present).
+
+        A look-up per family is exact for a row whose gaps lie only in attributes that are no parent and have none but
+        the class (`LogJoint`); the other rows go through the junction tree.
+        """
+        hard = self._linked_gap(codes)
+        if hard.sum() > MAX_SHARE_WITH_GAPS * len(hard):
+            hard[:] = True
+        return answer_apart(
+            codes,
+            hard,
+            lambda rows: self.network.log_joint(rows, normalized),
+            lambda rows: self._sum_out(rows, normalized),
+        )
+
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
+        network, target = self.network, len(self.network.nodes) - 1
+        present = np.column_stack([codes < np.array(network.n_states[:-1]), np.ones(len(codes), dtype=bool)])
+        rank = _chain(network)
+        terms = np.zeros(present.shape)
+        for node, family in enumerate(network.dag.families):
+            whole = present[:, family.nodes].all(axis=1)
+            logs = network.log_joint.family(node, codes[whole])
+            # A cell may be impossible under one class, which makes the odds infinite, but not under the likelier one.
+            terms[whole, node] = between(logs, favoured[whole], against[whole])
+            hard = present[:, node] & ~whole
+            if hard.any() and rank[node] >= rank[target]:  # terms before the class do not depend on it
+                odds = self._prefix_odds(codes[hard], favoured[hard], against[hard], rank <= rank[node])
+                if node != target:
+                    before = self._prefix_odds(codes[hard], favoured[hard], against[hard], rank < rank[node])
+                    # Odds that earlier cells have made infinite stay so: later ones add nothing.
+                    odds = np.subtract(odds, before, out=np.zeros_like(odds), where=np.isfinite(before))
+                terms[hard, node] = odds
+        return Contributions.of(terms)
+
+    def _prefix_odds(self, codes: Codes, favoured: Classes, against: Classes, kept: Rows) -> Array:
+        """log P(favoured, cells kept) - log P(against, cells kept) of each row."""
+        masked = np.where(kept[:-1], codes, np.array(self.network.n_states[:-1]))
+        return between(self.log_posterior(masked, normalized=False), favoured, against)
+
+    def _linked_gap(self, codes: Codes) -> Rows:
+        """(n_rows,) whether a missing attribute is a parent, or has an attribute as parent."""
+        target = len(self.network.nodes) - 1
+        linked = {node for edge in self.network.dag.edges if edge[0] != target for node in edge} - {target}
+        found = np.zeros(len(codes), dtype=bool)
+        for node in linked:
+            found |= codes[:, node] == self.network.n_states[node]
+        return found
+
+    def _sum_out(self, codes: Codes, normalized: bool) -> Array:
+        n_classes = self.network.n_states[-1]
+        dtype = np.promote_types(codes.dtype, code_dtype(n_classes))
+        unlabelled = np.empty((len(codes), codes.shape[1] + 1), dtype=dtype, order="F")
+        unlabelled[:, :-1] = codes
+        unlabelled[:, -1] = n_classes
+        result = self.network.class_tree.log_joint(self.network.tables, unlabelled)
+        if normalized:
+            blocks = range(0, len(result), BLOCK_ROWS)
+            map_threads(lambda first: normalize_log(result[first : first + BLOCK_ROWS]), blocks)
+        return result
+
+
+def _chain(network: Network) -> NDArray[np.int64]:
+    """The place of each node in the chain rule: ancestors of the class, the class, then the others in their order."""
+    target = len(network.nodes) - 1
+    above = relevant_nodes(network.dag, [target])
+    order = sorted(network.dag.order, key=lambda node: node not in above)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank
+
+
+BLOCK_CELLS = 1 << 24
+"""Of rows and networks: whether a network leaves out a row is held for so many at a time."""
+
+
+@dataclass(frozen=True)
+class Mixed(MissingRule):
+    r"""P(c | o) = sum_m w_m P_m(c, o) / sum_m w_m P_m(o), of the cells present o.
+
+    The log odds of a sum are a mean of the members' log odds (Montgomery 1937): with a_m = w_m P_m(c, o) and b_m the
+    same of the other class, A and B their sums, and L(a, b) = (a - b) / (log a - log b) the logarithmic mean,
+
+    log A / B = sum_m L(a_m, b_m) / L(A, B) log a_m / b_m.
+
+    So each term is the mean, with these weights, of what it is in the members: `SummedOut`.
+    """
+
+    name: ClassVar[str] = "summed out"
+    sentence: ClassVar[str] = "Unknown attributes are summed out."
+
+    network: MixtureNetwork
+
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
+        """Not `normalized`: log P(class, cells present)."""
+        result = self._log_mixture(codes)
+        return normalize_log(result) if normalized else result
+
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
+        rows = np.arange(len(codes))
+        whole = self._log_mixture(codes)
+        codes, left_out = self.network.resolve(codes)
+        log_mean = _log_mean(whole[rows, favoured], whole[rows, against])
+        prior, terms = np.zeros(len(codes)), np.zeros((len(codes), len(self.network.terms)))
+        for log_weight, rule, out in zip(np.log(self.network.weights), self._rules, left_out, strict=True):
+            logs = rule.log_posterior(codes, normalized=False) + log_weight
+            share = np.where(out, 0.0, np.exp(_log_mean(logs[rows, favoured], logs[rows, against]) - log_mean))
+            parts = rule.contributions(codes, favoured, against, between(logs, favoured, against))
+            prior += share * parts.prior
+            terms += share[:, np.newaxis] * parts.terms
+        return Contributions(prior, terms, np.zeros(len(codes)))
+
+    def _log_mixture(self, codes: Codes) -> Array:
+        """(n_rows, n_classes) log P(class, cells present)."""
+        network, packed = self.network, self.network.superparents
+        if packed is None or not packed.worth_compiling(len(codes)):
+            known, left_out = network.resolve(codes)
+            return network.mix(self._log_joints(known, left_out))
+        if network.subsumption is None:
+            return packed.log_mixture(codes, network.weights)
+        size = max(1, BLOCK_CELLS // len(packed))
+        blocks = (network.resolve(codes[first : first + size]) for first in range(0, len(codes), size))
+        found = [packed.log_mixture(known, network.weights, left_out) for known, left_out in blocks]
+        return np.concatenate(found) if found else np.empty((0, network.n_states[-1]))
+
+    def _log_joints(self, codes: Codes, left_out: NDArray[np.bool_]) -> Iterator[Array]:
+        for rule, out in zip(self._rules, left_out, strict=True):
+            logs = rule.log_posterior(codes, normalized=False)
+            if out.any():
+                logs[out] = -np.inf
+            yield logs
+
+    @cached_property
+    def _rules(self) -> tuple[SummedOut, ...]:
+        return tuple(map(SummedOut, self.network.members))
+
+
+def _log_mean(first: Array, second: Array) -> Array:
+    """log of the logarithmic mean of exp(first) and exp(second)."""
+    high, gap = np.maximum(first, second), np.abs(first - second)
+    # (1 - exp(-gap)) / gap, which is 1 where the two are equal
+    ratio = np.divide(-np.expm1(-gap), gap, out=np.ones_like(gap), where=gap > 0)
+    log_mean: Array = high + np.log(ratio)
+    return log_mean
+
+
+N_POINTS = 8
+"""At which the integral below is evaluated; what it misses is smaller than 1e-6 of the log odds, and is added."""
+
+
+@dataclass(frozen=True)
+class LeftOut(MissingRule):
+    r"""P(c | o) of the cells present o: the mean over all forests of the attributes present, with the same weights.
+
+    With Z_c(x) the sum over forests whose edges p -> i weigh w_pi P(x_i | x_p, c) / P(x_i | c), the log odds are
+
+        log P(c) / P(c') + sum_i log P(x_i | c) / P(x_i | c') + log Z_c / Z_c'.
+
+    The last term is a sum over edges too: along the path of weights w r_c^t r_c'^(1 - t), r being the ratios,
+    log Z_c / Z_c' = sum_pi log(r_c / r_c') integral_0^1 P_t(p -> i) dt, P_t the probability of the edge. So an
+    attribute adds the mean of what it adds given each parent, and given none, with the parents' probabilities in this
+    row as weights.
+    """
+
+    name: ClassVar[str] = "left out"
+    sentence: ClassVar[str] = "Unknown attributes are left out: the mean is over the trees of the others."
+
+    network: TreeAverageNetwork
+
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
+        """Not `normalized`: log P(class, cells present)."""
+        return self.network.log_joint(codes, normalized)
+
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.network.members[0].tables[-1])
+        prior = between(np.broadcast_to(logs, (len(codes), logs.shape[1])), favoured, against)
+        terms = np.zeros((len(codes), len(self.network.terms)))
+        for row in range(len(codes)):
+            one = codes[row : row + 1]
+            terms[row] = self._terms(one, int(favoured[row]), int(against[row]), float(log_odds[row] - prior[row]))
+        return Contributions(prior, terms, np.zeros(len(codes)))
+
+    def _terms(self, codes: Codes, favoured: int, against: int, log_odds: float) -> Array:
+        (alone, weights), (other_alone, other_weights) = (
+            self.network.row_weights(codes, label) for label in (favoured, against)
+        )
+        points, lengths = np.polynomial.legendre.leggauss(N_POINTS)
+        share = (points[:, np.newaxis, np.newaxis] + 1.0) / 2.0
+        edges = np.isfinite(weights[0]) & np.isfinite(other_weights[0])
+        apart = np.subtract(weights[0], other_weights[0], out=np.zeros_like(weights[0]), where=edges)
+        path = np.where(edges, other_weights + share * apart, -np.inf)
+        probability = np.tensordot(lengths / 2.0, AllTrees(path).probability, axes=1)
+        alone_odds = (alone - other_alone)[0]
+        edge_odds: Array = (probability * apart).sum(axis=0)
+        missed = log_odds - alone_odds.sum() - edge_odds.sum()
+        sizes = np.abs(edge_odds)
+        return alone_odds + edge_odds + missed * sizes / max(sizes.sum(), np.finfo(float).tiny)
