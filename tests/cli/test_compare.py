@@ -82,6 +82,7 @@ def test_one_that_fails_is_named_and_nothing_measured_is_an_error(table, capsys)
         (["tan", "--class", "klass"], "no column 'klass' to predict; its columns, nearest first, are"),
         (["tan", "--data", ""], "Missing option '--data'"),
         (["--field"], "python -m experiments.compare"),
+        (["tan", "--data", "."], "python -m experiments.compare"),
     ],
 )
 def test_bad_input_is_one_line(table, capsys, arguments, words):

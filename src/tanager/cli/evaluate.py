@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -191,6 +192,11 @@ def compare(
         raise OptionError("there is nothing to compare.", hint="name classifiers such as tan:fcll, or --classics.")
     if not data:
         raise OptionError("Missing option '--data': the table to compare on.")
+    if Path(data).is_dir():
+        raise OptionError(
+            f"--data {data} is a folder; expected one table.",
+            hint="`python -m experiments.compare` in the repository compares over folders of tables.",
+        )
     named = name_classifiers(classifiers or (), classics)
     table, labels = read_training_data(data, class_column, reading)
     y, rows = labelled_rows(table, labels)
