@@ -146,7 +146,7 @@ class Network(HasColumns):
         codes = self._evidence_codes(evidence or {})
         answer = self._tree(codes, numbers).posterior(self.tables, codes)[0]
         if np.isnan(answer).any():
-            raise DataError(f"the evidence has probability zero under the network: {self._contradiction(codes[0])}.")
+            raise DataError(f"the evidence has probability zero under the network: {self.contradiction(codes[0])}.")
         labels = [self.columns[node].states for node in numbers]
         cells = {tuple(labels[d][k] for d, k in enumerate(cell)): float(p) for cell, p in np.ndenumerate(answer)}
         return {states[0]: p for states, p in cells.items()} if isinstance(variables, str) else dict(cells)
@@ -156,7 +156,7 @@ class Network(HasColumns):
         codes = self._evidence_codes(evidence or {})
         states, log_probability = self._tree(codes, whole=True).most_probable(self.tables, codes)
         if log_probability[0] == -np.inf:
-            raise DataError(f"the evidence has probability zero under the network: {self._contradiction(codes[0])}.")
+            raise DataError(f"the evidence has probability zero under the network: {self.contradiction(codes[0])}.")
         return {column.name: column.states[code] for column, code in zip(self.columns, states[0], strict=True)}
 
     def posterior(self, X: object, variables: str | Sequence[str], impossible: str = "raise") -> dict[str, Array]:
@@ -176,7 +176,7 @@ class Network(HasColumns):
         wrong = np.flatnonzero(np.isnan(posteriors[0][:, 0])) if posteriors else np.empty(0)
         if len(wrong) and impossible == "raise":
             raise DataError(
-                f"row {wrong[0]} has probability zero under the network: {self._contradiction(codes[wrong[0]])}.",
+                f"row {wrong[0]} has probability zero under the network: {self.contradiction(codes[wrong[0]])}.",
                 hint="impossible='nan' gives such rows no number instead.",
             )
         return dict(zip(names, posteriors, strict=True))
@@ -319,8 +319,8 @@ class Network(HasColumns):
             codes[0, self.number(node)] = self.code(node, value)
         return codes
 
-    def _contradiction(self, row: Ints) -> str:
-        """The cells to blame, in words."""
+    def contradiction(self, row: NDArray[np.integer]) -> str:
+        """The cells of a row of probability zero, (n_nodes,) codes, that cannot occur together, in words."""
         nodes = contradicting_nodes(self.dag, self.n_states, self.tables, row)
         cells = ", ".join(f"{self.nodes[node]}={self.columns[node].states[row[node]]!r}" for node in nodes)
         return f"{cells} cannot occur{' together' if len(nodes) > 1 else ''}"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.arrays import Array, Codes, Flags
 from tanager.errors import DataError, OptionError
-from tanager.network.inference.junction_tree import JunctionTree, Tables, contradicting_nodes
+from tanager.network.inference.junction_tree import JunctionTree, Tables
 from tanager.network.network import Network
 from tanager.parameters.conditional.cross_validation import MAX_ROWS_FOR_FOLDS, strongest_good
 from tanager.parameters.conditional.network_objective import (
@@ -241,15 +241,10 @@ def possible_rows(network: Network, rows: QueryRows, impossible: str) -> QueryRo
     """The rows that the network allows; with impossible="raise" an error names the cells of one that it does not."""
     log_probability = rows.objective(network, "ll").log_probability(network.tables)
     wrong = np.flatnonzero(~np.isfinite(log_probability))
-    if not len(wrong):
-        return rows
-    row = rows.codes[wrong[0]]
-    nodes = contradicting_nodes(network.dag, network.n_states, network.tables, row)
-    cells = " contradicts ".join(f"{network.nodes[node]}={network.columns[node].states[row[node]]!r}" for node in nodes)
-    if impossible == "raise" or len(wrong) == len(log_probability):
+    if len(wrong) and (impossible == "raise" or len(wrong) == len(log_probability)):
         raise DataError(
             f"{len(wrong)} of {len(log_probability)} rows have probability zero under the network, which tuning cannot "
-            f"change; in the first of them {cells}.",
+            f"change; in the first of them {network.contradiction(rows.codes[wrong[0]])}.",
             hint="give these states a small probability in the network, or leave the rows out with impossible='skip'.",
         )
     return rows.take(np.isfinite(log_probability))
