@@ -1,4 +1,4 @@
-"""Thresholds tuned on probabilities of rows that the model has not learnt from.
+"""Thresholds tuned, and the costs of decisions measured, on rows that the model has not learnt from.
 
 `probabilities` (n_rows, n_classes), `class_codes` (n_rows,) the column of the true class, `positive` the column of the
 class that a threshold is for, `weights` (n_rows,) or None for all ones.

@@ -1,0 +1,292 @@
+"""Threads, kernels and progress: what every room runs on."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tanager.cli.main import run
+from tanager.runtime import progress
+from tanager.runtime.resources import count_threads, map_threads, thread_limit
+from terminal import on_a_terminal
+
+
+def test_results_come_in_the_order_of_the_items():
+    with thread_limit(4):
+        assert map_threads(lambda k: k * k, range(100)) == [k * k for k in range(100)]
+
+
+def test_a_limit_holds_inside_and_ends_outside():
+    everywhere = count_threads()
+    with thread_limit(3):
+        assert count_threads() == 3
+        with thread_limit(-1):
+            assert count_threads() == everywhere
+        assert count_threads() == 3
+    assert count_threads() == everywhere
+
+
+def test_no_more_threads_run_than_the_limit_allows():
+    started = set()
+    barrier = threading.Barrier(3)
+
+    def work(_):
+        started.add(threading.get_ident())
+        barrier.wait(timeout=10)
+
+    with thread_limit(3):
+        map_threads(work, range(9))
+    assert len(started) == 3
+
+
+def test_threads_inside_threads_are_not_started():
+    with thread_limit(2):
+        assert map_threads(lambda _: count_threads(), range(4)) == [1, 1, 1, 1]
+
+
+def test_an_error_in_a_thread_is_raised():
+    def fail(k):
+        if k == 7:
+            raise KeyError(k)
+
+    with thread_limit(2), pytest.raises(KeyError):
+        map_threads(fail, range(20))
+
+
+def test_callers_on_several_threads_each_get_their_own_results():
+    with ThreadPoolExecutor(4) as callers:
+        found = list(callers.map(lambda first: map_threads(lambda k: first + k, range(50)), range(40)))
+    assert found == [[first + k for k in range(50)] for first in range(40)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_process_starts_threads_of_its_own():
+    with thread_limit(3):
+        map_threads(str, range(9))  # the threads of this process
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if map_threads(lambda k: k + 1, range(100)) == list(range(1, 101)) else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+HEAD = """
+import os, sys
+from tanager.runtime.kernel import kernel
+assert "numba" not in sys.modules
+from numba.core import caching
+
+def ensure(locator, ensure=caching._CacheLocator.ensure_cache_path):
+    # As if all directories but those below the one given were read-only: the superuser may write to every one.
+    if len(sys.argv) < 2 or not locator.get_cache_path().startswith(sys.argv[1]):
+        raise OSError("read-only")
+    ensure(locator)
+
+caching._CacheLocator.ensure_cache_path = ensure
+"""
+USE = """
+from tanager.counts import numba_kernels  # every decorator of it runs
+
+@kernel
+def double(x):
+    return 2 * x
+
+assert double(21) == 42
+print(sum(double.stats.cache_hits.values()) if double.stats.cache_path else "no cache")
+"""
+
+
+def run_without_home(folder: Path, *writable: Path) -> str:
+    """What the script prints in a process that has no home, and may write kernels below `writable` only."""
+    script = folder / "script.py"
+    script.write_text(HEAD + USE)
+    ignored = ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "TMPDIR")
+    environment = {name: value for name, value in os.environ.items() if name not in ignored}
+    temporary = folder / "temporary"
+    temporary.mkdir(exist_ok=True)
+    environment["TMPDIR"] = str(temporary)
+    command = [sys.executable, str(script), *map(str, writable)]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    return ran.stdout.strip()
+
+
+def test_kernels_are_kept_among_temporary_files_where_no_other_directory_can_be_written(tmp_path):
+    temporary = tmp_path / "temporary"
+    assert run_without_home(tmp_path, temporary) == "0"
+    (directory,) = temporary.iterdir()
+    assert list(directory.rglob("*.nbi"))
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert run_without_home(tmp_path, temporary) == "1", "loaded from there"
+
+
+def test_kernels_are_compiled_without_a_cache_where_nothing_can_be_written(tmp_path):
+    assert run_without_home(tmp_path) == "no cache"
+    assert not list(tmp_path.rglob("*.nbi"))
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="directories have no owners")
+@pytest.mark.parametrize("foreign", ["open", "link"])
+def test_a_directory_that_another_user_may_have_filled_is_not_used(tmp_path, foreign):
+    temporary = tmp_path / "temporary"
+    assert run_without_home(tmp_path, temporary) == "0"
+    (directory,) = temporary.iterdir()
+    if foreign == "open":
+        directory.chmod(0o777)
+    else:
+        directory = directory.rename(tmp_path / "elsewhere")
+        (temporary / f"tanager-kernels-{os.getuid()}").symlink_to(directory)
+    assert run_without_home(tmp_path, temporary) == "no cache"
+
+
+def test_without_any_home_no_folder_of_that_name_is_made(tmp_path, monkeypatch):
+    from tanager.runtime import kernel
+
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(kernel, "_temporary_cache", lambda: None)
+    monkeypatch.setattr(kernel, "_dispatchers", [])
+    monkeypatch.chdir(tmp_path)
+
+    def half(x):
+        return x / 2
+
+    assert kernel.kernel(half)(3) == 1.5
+    assert list(tmp_path.iterdir()) == []
+
+
+COMPILE = """
+from contextlib import nullcontext
+from tanager.runtime import progress
+from tanager.runtime.kernel import kernel
+progress.LONG = {long}
+
+@kernel
+def double(x):
+    return 2 * x
+
+@kernel
+def both(x):
+    return double(x) + x
+
+with {context}:
+    assert both(2) == 6
+print("done")
+"""
+MESSAGE = "tanager: compiling kernels (first use on this machine) ..."
+
+
+def test_a_terminal_says_that_kernels_are_compiled_and_the_line_is_cleared():
+    out, shown = on_a_terminal(COMPILE.format(long=0.0, context="nullcontext()"))
+    assert out == "done\n"
+    assert shown == f"\r{MESSAGE}\r{' ' * len(MESSAGE)}\r"
+
+
+def test_the_line_is_one_of_the_bar_where_there_is_one():
+    _, shown = on_a_terminal(COMPILE.format(long=0.0, context='progress.working("Learning")'))
+    assert "Learning" in shown
+    assert MESSAGE[:30] in shown
+    assert f"\r{MESSAGE}" not in shown
+
+
+def test_nothing_is_said_of_short_work_or_without_a_terminal():
+    assert on_a_terminal(COMPILE.format(long=60.0, context="nullcontext()")) == ("done\n", "")
+    script = COMPILE.format(long=0.0, context="nullcontext()")
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("done\n", "")
+
+
+WORK = """
+import time
+from tanager.runtime import progress
+progress.LONG = {long}
+with progress.working("Reading [b]a.csv[/b]") as update:
+    for fold in range(4):
+        time.sleep(0.15)
+        update("Fold {{}} of 4".format(fold + 1), fold, 4)
+print("done")
+progress.say("said")
+"""
+
+
+def test_long_work_shows_a_bar_that_says_how_far_it_is():
+    out, shown = on_a_terminal(WORK.format(long=0.0))
+    assert out == "done\n"
+    assert "Fold 4 of 4" in shown
+    assert "━" in shown
+    assert " s left" in shown
+    assert "Reading [b]a.csv[/b]" in shown
+    assert shown.rstrip().endswith("said")
+
+
+def test_short_work_shows_nothing():
+    out, shown = on_a_terminal(WORK.format(long=60.0))
+    assert out == "done\n"
+    assert "Fold" not in shown
+
+
+def test_without_a_terminal_nothing_is_shown(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "LONG", 0.0)
+    with progress.working("Reading") as update:
+        time.sleep(0.05)
+        update("Fold 1", 0, 2)
+    progress.say("said")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_evaluate_says_every_fold(tmp_path, monkeypatch):
+    said: list[tuple[str, int, int | None]] = []
+
+    class Spy:
+        def __init__(self, message: str) -> None:
+            pass
+
+        def __enter__(self):
+            return lambda message, done=0, total=None: said.append((message, done, total))
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("x,y\n" + "u,a\nv,b\n" * 10)
+    monkeypatch.setattr("tanager.cli.evaluate.working", Spy)
+    assert run(["evaluate", "a.csv", "--class", "y", "--folds", "3", "--json"]) == 0
+    assert said == [(f"Fold {k + 1} of 3", k, 3) for k in range(3)]
+
+
+def test_the_time_left_is_that_of_the_steps_left_at_the_pace_of_those_done():
+    assert progress.time_left(10.0, 0, 4) == ""
+    assert progress.time_left(10.0, 1, 4) == "about 30 s left"
+    assert progress.time_left(90.0, 3, 4) == "about 30 s left"
+    assert progress.time_left(300.0, 1, 3) == "about 10 min left"
+    assert progress.time_left(10.0, 4, 4) == ""
+
+
+FIT = """
+import numpy as np
+from tanager import TANClassifier
+from tanager.runtime import progress
+progress.LONG = 0.0
+rng = np.random.default_rng(0)
+X = rng.integers(0, 3, (300, 4))
+y = (X[:, 0] > 0) ^ (rng.random(300) < 0.1)
+TANClassifier(categorical_features="all", verbose=1).fit(X, y)
+"""
+
+
+def test_a_verbose_fit_shows_a_bar_and_a_few_lines_without_internals():
+    _, shown = on_a_terminal(FIT)
+    assert "Learning" in shown
+    assert "━" in shown
+    assert "Trying" not in shown
