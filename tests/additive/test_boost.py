@@ -9,7 +9,7 @@ from tanager.additive import boost as boost_module
 from tanager.additive.boost import LARGEST_VALUE, PENALTY, RATE, Boosting, TreeKind
 from tanager.additive.folds import Folds, Sample
 from tanager.additive.objective import row_losses
-from tanager.additive.trees import TreeChoice, choose_trees, codebook, ends, grow_forest
+from tanager.additive.trees import PATIENCE, TreeChoice, choose_trees, codebook, ends, grow_forest
 from tanager.table.schema import ColumnSchema
 
 COLUMNS = (
@@ -31,7 +31,7 @@ def rows(seed, n_rows, n_classes):
 
 def losses_of(boosting):
     """(n_rows, n_runs) of the scores so far."""
-    return row_losses(boosting.scores.transpose(2, 1, 0), boosting.classes)
+    return np.stack([row_losses(run.T, boosting.classes) for run in boosting.scores], axis=1)
 
 
 def sample_of(codes, classes, weights=None):
@@ -213,9 +213,9 @@ def folds_of(seed, n_rows, noise):
 
 
 def frequencies(folds):
-    """(n, 1, n_folds) log odds of the class frequencies in each fold's training rows."""
+    """(n_validated, 1) log odds of the class frequencies in each fold's training rows."""
     by_class = np.stack([np.bincount(folds.sample.classes, w) for w in folds.training.T], axis=1)
-    return np.tile(np.log(by_class[1] / by_class[0]), (len(folds.sample), 1, 1))
+    return folds.validated(np.tile(np.log(by_class[1] / by_class[0]), (len(folds.sample), 1, 1)))
 
 
 def test_trees_are_refused_on_noise():
@@ -246,14 +246,15 @@ def test_trees_are_refused_beside_terms_that_know_the_truth():
     folds = Folds.of(sample, 2, 600)
     terms = np.repeat(odds[:, np.newaxis, np.newaxis], 3, axis=2)
     assert len(folds.sample) == 600
-    assert choose_trees(folds, columns, 2, terms, 0) is None
+    assert choose_trees(folds, columns, 2, folds.validated(terms), 0) is None
 
 
-def test_rounds_end_when_the_last_ones_brought_nothing():
-    falling = np.linspace(1.0, 0.5, 200).tolist()
-    assert not ends(falling)
-    assert not ends([0.5] * 50)
-    assert ends([0.5] * 51)
-    assert ends(falling + [0.5] * 50)
-    assert not ends([*falling, *[0.5] * 48, 0.4])
-    assert ends(falling + np.linspace(0.5, 0.7, 51).tolist())
+def test_rounds_end_when_the_last_looks_brought_less_than_a_part():
+    falling = np.linspace(1.0, 0.5, 20 * PATIENCE).tolist()
+    assert not ends(falling, 0.003)
+    assert not ends([0.5] * PATIENCE, 0.003)
+    assert ends([0.5] * (PATIENCE + 1), 0.003)
+    assert ends(falling + [0.5] * PATIENCE, 0.003)
+    assert not ends([*falling, *[0.5] * (PATIENCE - 2), 0.4], 0.003)
+    assert ends([*falling, *[0.5] * (PATIENCE - 2), 0.4], 0.4)
+    assert ends(falling + np.linspace(0.5, 0.7, PATIENCE + 1).tolist(), 0.003)

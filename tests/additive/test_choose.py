@@ -17,7 +17,6 @@ from tanager.additive.choose import (
     Fitter,
     Search,
     Variant,
-    best_weight,
     fitter_on,
     naive_bayes,
 )
@@ -64,12 +63,10 @@ def test_the_best_weight_is_that_of_a_fine_grid(n_classes):
     grid = np.linspace(0, 1, 401)
     inner = 0
     for scale in (0.1, 0.5, 1.0, 3.0):
-        truth = np.eye(n_classes)[folds.sample.classes][:, -n_columns:, np.newaxis] - 0.5
-        first, second = (
-            scale * (truth + rng.normal(scale=2.0, size=(len(folds.sample), n_columns, 3))) for _ in range(2)
-        )
+        truth = np.eye(n_classes)[folds.classes][:, -n_columns:] - 0.5
+        first, second = (scale * (truth + rng.normal(scale=2.0, size=truth.shape)) for _ in range(2))
         losses = [folds.mean(folds.losses((1 - w) * first + w * second)) for w in grid]
-        found = best_weight(folds, first, second)
+        found = folds.best_weight(first, second)
         assert found == pytest.approx(grid[np.argmin(losses)], abs=2 * ROUGH + 1 / 400)
         inner += 0.05 < found < 0.95
     assert inner > 1
@@ -77,10 +74,9 @@ def test_the_best_weight_is_that_of_a_fine_grid(n_classes):
 
 def test_a_second_model_that_is_worse_everywhere_gets_no_weight():
     folds, _ = small_folds(3)
-    truth = 2.0 * folds.sample.classes[:, np.newaxis, np.newaxis] - 1.0
-    right = np.repeat(truth, 3, axis=2)
-    assert best_weight(folds, right, -right) < 0.01
-    assert best_weight(folds, -right, right) > 0.99
+    right = 2.0 * folds.classes[:, np.newaxis] - 1.0
+    assert folds.best_weight(right, -right) < 0.01
+    assert folds.best_weight(-right, right) > 0.99
 
 
 @CLASSES
@@ -216,7 +212,7 @@ def test_a_mixture_is_a_weighted_mean_and_no_worse_than_its_best():
     mixture = search.choose(2)
     assert sum(mixture.weights) == pytest.approx(1.0)
     assert min(mixture.weights) > 0
-    scores = sum(w * each.scores() for w, each in zip(mixture.weights, mixture.candidates, strict=True))
+    scores = sum(w * each.scores for w, each in zip(mixture.weights, mixture.candidates, strict=True))
     np.testing.assert_allclose(mixture.scores, scores, atol=1e-9)
     assert mixture.loss <= min(each.loss for each in mixture.candidates) + 1e-12
     assert {variant for variant, _ in search.tried} >= {each.variant.describe() for each in mixture.candidates}
@@ -235,7 +231,7 @@ def test_a_variant_made_again_on_the_same_folds_is_the_same(n_classes):
     for candidate in search.choose(1).candidates:
         origin = candidate.origin
         fitter, minimum = origin.replay(candidate.variant, origin.objective.start(), 1e-4)
-        losses = folds.losses(fitter.objective.scores(minimum.points).astype(float))
+        losses = folds.losses(folds.validated(fitter.objective.scores(minimum.points)))
         assert folds.mean(losses) == pytest.approx(candidate.loss, rel=1e-2)  # fits on folds end at a part of 1e-3
 
 

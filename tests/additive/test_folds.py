@@ -73,7 +73,8 @@ def test_every_row_is_held_out_once_and_learnt_from_in_the_other_folds(seed, mos
     several = (of_class > 1)[folds.sample.classes]
     np.testing.assert_array_equal(folds.held_out.sum(axis=1), np.where(several, folds.sample.counts, 0))
     whole = folds.sample.totals[:, np.newaxis]
-    np.testing.assert_allclose(folds.training + folds.validation, np.broadcast_to(whole, folds.training.shape))
+    validation = folds.held_out * folds.sample.weights[:, np.newaxis]
+    np.testing.assert_allclose(folds.training + validation, np.broadcast_to(whole, folds.training.shape))
     assert folds.sample.n_rows == (90 if most >= 90 else pytest.approx(most, abs=STATES[-1]))
 
 
@@ -147,7 +148,7 @@ def test_losses_are_those_of_the_validation_rows_and_half_a_row_of_any_class(n_c
     own = np.take_along_axis(lost, folds.sample.classes[:, np.newaxis, np.newaxis], axis=1)[:, 0]
     n = folds.held_out.sum()
     expected = ((folds.held_out * own).sum() + (folds.held_out * lost.mean(axis=1)).sum() / n / 2) / n
-    assert folds.mean(folds.losses(scores)) == pytest.approx(expected)
+    assert folds.mean(folds.losses(folds.validated(scores))) == pytest.approx(expected)
 
 
 def test_to_be_certain_of_a_few_rows_is_not_best_and_of_many_rows_nearly_so():
@@ -156,7 +157,7 @@ def test_to_be_certain_of_a_few_rows_is_not_best_and_of_many_rows_nearly_so():
     for n_rows in (6, 60, 600):
         batch = batch_of(np.zeros((n_rows, 1)), np.arange(n_rows) % 2, (2, 2))
         folds = Folds.of(sample_of(batch), 2, 1_000)
-        right = (2.0 * folds.sample.classes - 1)[:, np.newaxis, np.newaxis] * np.ones((1, 1, N_FOLDS))
+        right = 2.0 * folds.classes[:, np.newaxis] - 1
         odds = np.linspace(0, 30, 3_001)
         best.append(odds[np.argmin([folds.mean(folds.losses(each * right)) for each in odds])])
         p = (n_rows + 1 / 4) / (n_rows + 1 / 2)  # half of the half row is of each class
@@ -173,7 +174,7 @@ def test_a_loss_is_the_mean_over_validation_rows_by_their_weights():
         for _ in range(folds.held_out[row, fold]):
             total += folds.sample.weights[row] * losses[row, fold]
             weight += folds.sample.weights[row]
-    assert folds.mean(losses) == pytest.approx(total / weight)
+    assert folds.mean(losses[folds.held_out > 0]) == pytest.approx(total / weight)
 
 
 def test_errors_above_is_the_t_value_of_the_paired_difference_over_rows():
@@ -184,6 +185,7 @@ def test_errors_above_is_the_t_value_of_the_paired_difference_over_rows():
     for row, fold in np.ndindex(*losses.shape):
         each += [folds.sample.weights[row] * (losses - others)[row, fold]] * folds.held_out[row, fold]
     expected = np.mean(each) / (np.std(each, ddof=1) / np.sqrt(len(each)))
+    losses, others = losses[folds.held_out > 0], others[folds.held_out > 0]
     assert folds.errors_above(losses, others) == pytest.approx(expected)
     assert folds.errors_above(others, losses) == pytest.approx(-expected)
     assert folds.errors_above(losses, losses) == 0.0

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from tanager.additive.grow import UNIT_BITS, Codebook, Grown, grow_trees
 from tanager.additive.objective import probabilities
+from tanager.additive.pairs import MAX_PAIRED
 from tanager.arrays import Array, Codes
 
 RATE = 0.1  # part of the best step that a tree takes
+FOLD_RATE = 2 * RATE  # on folds, with half of the rounds: the choice is the same in half of the time
 PENALTY = 1.0  # L2, on leaf values
 # Rows whose gradient is below this part of the mean have no influence on splits (weight trimming: Friedman, Hastie and
 # Tibshirani 2000); late rounds are several times as fast.
@@ -40,6 +42,7 @@ class Boosting:
     codes    (n_rows, n_attributes)
     classes  (n_rows,)
     weights  (n_rows, n_runs) of the training rows, zero for rows that validate
+    rate     part of the best step that a tree takes
     scores   (n_runs, n_columns, n_rows) log odds so far; one column for two classes
     """
 
@@ -50,6 +53,7 @@ class Boosting:
     n_classes: int
     book: Codebook
     seed: int = 0
+    rate: float = RATE
     rounds: list[Grown] = field(default_factory=list)
     values: list[Array] = field(default_factory=list)
     leaf_weights: list[Array] = field(default_factory=list)
@@ -94,7 +98,7 @@ class Boosting:
         sum_g, sum_h, sum_w = (
             np.bincount(at.ravel(), values.ravel(), n_nodes * len(g)).reshape(len(g), -1) for values in (g, h, training)
         )
-        values = np.clip(-RATE * sum_g / (sum_h + PENALTY), -LARGEST_VALUE, LARGEST_VALUE)
+        values = np.clip(-self.rate * sum_g / (sum_h + PENALTY), -LARGEST_VALUE, LARGEST_VALUE)
         self.scores += np.take_along_axis(values, grown.node_of_row, axis=1).reshape(self.scores.shape)
         if keep:
             self.rounds.append(replace(grown, node_of_row=np.zeros(0, np.int64)))
@@ -104,6 +108,6 @@ class Boosting:
     def _draw(self) -> NDArray[np.int64]:
         """(n_trees, n_asked) the attributes that each tree may split on: the trees of a run and round share them."""
         n = self.bins.shape[1]
-        n_asked = math.ceil(self.kind.fraction * n)
+        n_asked = min(math.ceil(self.kind.fraction * n), MAX_PAIRED)
         drawn = [np.sort(random.permutation(n)[:n_asked]) for random in self._random]
         return np.repeat(np.stack(drawn), self.n_columns, axis=0)

@@ -26,16 +26,16 @@ Rank = Callable[[Sample, Array, int], Pairs]
 STEP = 10.0
 PATH = tuple(STEP**k for k in range(2, -3, -1))
 SPARSE_PATH = tuple(STEP ** (-k / 2) for k in range(1, len(PATH) + 2))  # times that of the attributes alone
-PAIRS_PER_ATTRIBUTE = 6
+PAIRS_PER_ATTRIBUTE = 4
 # Standard errors: pairs, the sparse variant and trees are taken if they gain so much; a variant that is so far behind
 # is left out.
-CLEAR, HOPELESS = 1.5, 3.0
+CLEAR, HOPELESS = 1.0, 3.0
 # A variant of a smaller weight is left out of the mean, which has at most so many.
 LEAST_WEIGHT, MAX_VARIANTS = 0.05, 3
 # A term smaller than this part of the largest is dropped by the sparse variant, which is reweighted so often.
 NEGLIGIBLE, MAX_REWEIGHTED = LEAST_WEIGHT, 2 * MAX_VARIANTS
 # What a step must gain, as a part of the objective: on folds, and in the last fit.
-ROUGH, CLOSE = 1e-3, 3e-6
+ROUGH, CLOSE = 1e-3, 3e-5
 MAX_STEPS = 500
 PSEUDO_ROWS = 5.0  # of the naive Bayes centre: with 1 rare states have too large effects, with 10 the gain is smaller
 
@@ -65,7 +65,7 @@ class Variant:
 
 @dataclass
 class Candidate:
-    """A variant on the folds: effects (n_effects + 1, n_columns, n_folds) and losses (n, n_folds).
+    """A variant on the folds: effects (n_effects + 1, n_columns, n_folds), log odds and losses of validation rows.
 
     origin  the fitter with all terms, of which the sparse variant has some
     """
@@ -74,12 +74,9 @@ class Candidate:
     origin: Fitter
     fitter: Fitter
     effects: Array = field(repr=False)
+    scores: Array = field(repr=False)
     losses: Array = field(repr=False)
     loss: float
-
-    def scores(self) -> Array:
-        """(n, n_columns, n_folds) log odds."""
-        return self.fitter.objective.scores(self.effects).astype(np.float64)
 
 
 class Fitter:
@@ -96,7 +93,7 @@ class Fitter:
 
     def fit(self, strengths: Array, start: Array, centre: Array | float = 0.0, tolerance: float = ROUGH) -> Minimum:
         penalty = Penalty(np.repeat(strengths, self.terms.n_effects, axis=0), centre)
-        start = start.copy()
+        start = start.astype(self.objective.dtype)
         start[:-1] = np.where(np.isinf(penalty.strength)[:, np.newaxis], 0.0, start[:-1])
         problem, scale = partial(self.objective, penalty=penalty), self.objective.scale(penalty)
         precision = float(np.finfo(self.objective.dtype).eps)
@@ -188,17 +185,20 @@ class Search:
         found = [candidate for path in paths for candidate in path]
         best = self._mix(found)
         if n_pairs:
-            with_pairs = self._mix(found + self._with_pairs(leader, n_pairs))
-            best = with_pairs if must or gains_clearly(self.folds, best.losses, with_pairs.losses) else best
-        sparse = self._sparse(min(best.candidates, key=_loss))
-        with_sparse = self._mix([*best.candidates, *sparse])
-        return with_sparse if gains_clearly(self.folds, best.losses, with_sparse.losses) else best
+            pairs = self._with_pairs(leader, n_pairs)
+            best = self._mix(found + pairs) if must else self._better(best, found + pairs)
+        return self._better(best, [*best.candidates, *self._sparse(min(best.candidates, key=_loss))])
+
+    def _better(self, before: Mixture, found: Sequence[Candidate]) -> Mixture:
+        """The mean of these candidates if it gains clearly, else what there was before."""
+        mixed = self._mix(found)
+        return mixed if gains_clearly(self.folds, before.losses, mixed.losses) else before
 
     def _mix(self, found: Sequence[Candidate]) -> Mixture:
         """The best, and the others in the order of their losses, where they gain."""
         ranked = sorted(found, key=_loss)
         ranked = [candidate for candidate in ranked if not self._hopeless(candidate, ranked[0])]
-        mixture = Mixture(self.folds, [ranked[0]], [1.0], ranked[0].scores())
+        mixture = Mixture(self.folds, [ranked[0]], [1.0], ranked[0].scores)
         for candidate in ranked[1:]:
             mixture = mixture.with_candidate(candidate)
         if len(mixture.candidates) <= MAX_VARIANTS:
@@ -213,9 +213,10 @@ class Search:
         self, variant: Variant, fitter: Fitter, strengths: Array, start: Array, centre: Array | float = 0.0
     ) -> Candidate:
         effects = fitter.fit(strengths, start, centre).points
-        losses = self.folds.losses(fitter.objective.scores(effects).astype(np.float64))
+        scores = self.folds.validated(fitter.objective.scores(effects))
+        losses = self.folds.losses(scores)
         self.tried.append((variant.describe(), self.folds.mean(losses)))
-        return Candidate(variant, fitter, fitter, effects, losses, self.tried[-1][1])
+        return Candidate(variant, fitter, fitter, effects, scores, losses, self.tried[-1][1])
 
     def _mains(self, fitter: Fitter, name: str) -> list[Candidate]:
         """The path of the attributes' strength; towards zero it begins without any effect."""
@@ -267,7 +268,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Mixture:
-    """A weighted mean of candidates on the folds; scores (n, n_columns, n_folds)."""
+    """A weighted mean of candidates on the folds; scores (n_validated, n_columns)."""
 
     folds: Folds
     candidates: list[Candidate]
@@ -288,8 +289,8 @@ class Mixture:
 
     def with_candidate(self, candidate: Candidate) -> Mixture:
         """The mean with a candidate, if it gets a weight and lowers the loss."""
-        scores = candidate.scores()
-        weight = best_weight(self.folds, self.scores, scores)
+        scores = candidate.scores
+        weight = self.folds.best_weight(self.scores, scores)
         if weight < LEAST_WEIGHT:
             return self
         kept = [(1 - weight) * own for own in self.weights]
@@ -300,28 +301,9 @@ class Mixture:
 
 
 def gains_clearly(folds: Folds, before: Array, after: Array) -> bool:
-    """Whether losses (n, n_folds) fall by more than chance, and by more than fits are off where they end."""
+    """Whether losses of validation rows fall by more than chance, and by more than fits are off where they end."""
     gain = folds.mean(before) - folds.mean(after)
     return gain > STEP * ROUGH * folds.mean(before) and folds.errors_above(before, after) > CLEAR
-
-
-def best_weight(folds: Folds, first: Array, second: Array) -> float:
-    """The weight of the second in the mean of two log odds (n, n_columns, n_folds) with the lowest validation loss.
-
-    The loss is convex in it: the interval is halved towards the side where it falls.
-    """
-    low, high = 0.0, 1.0
-
-    def loss(weight: float) -> float:
-        return folds.mean(folds.losses((1 - weight) * first + weight * second))
-
-    while high - low > ROUGH:
-        middle = (low + high) / 2
-        if loss(middle + ROUGH) < loss(middle):
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
 
 
 def fitter_on(folds: Folds, terms: Terms, n_classes: int, pairs: Sequence[Pairs] | None) -> Fitter:

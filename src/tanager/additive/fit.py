@@ -178,14 +178,14 @@ class _Fit:
 
 
 def _scores_on(folds: Folds, mixture: Mixture, n_classes: int) -> Array:
-    """(n, n_columns, n_folds) log odds of the variants' mean, fitted to more rows than they were chosen on."""
-    scores, sample = np.zeros((1, 1, 1)), folds.sample
+    """(n_validated, n_columns) log odds of the variants' mean, fitted to more rows than they were chosen on."""
+    scores, sample = np.zeros((1, 1)), folds.sample
     for candidate, weight in zip(mixture.candidates, mixture.weights, strict=True):
         origin = candidate.origin
         objective = Objective(origin.terms, sample.codes, sample.classes, folds.training, n_classes, single=True)
         whole = Fitter(objective, origin.has_term)
         fitter, minimum = whole.replay(candidate.variant, whole.take(candidate.fitter, candidate.effects), ROUGH)
-        scores = scores + weight * fitter.objective.scores(minimum.points)
+        scores = scores + weight * folds.validated(fitter.objective.scores(minimum.points))
     return scores
 
 

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.objective import row_losses
+from tanager.additive.objective import probabilities, row_losses
 from tanager.arrays import Array, Codes
 from tanager.table.folds import LARGEST, Blocks, relative_weights, row_keys
 from tanager.table.rows import EncodedBatch, Rows, gather, join_blocks
@@ -119,26 +119,70 @@ class Folds:
         return (self.sample.counts[:, np.newaxis] - self.held_out) * self.sample.weights[:, np.newaxis]
 
     @cached_property
-    def validation(self) -> Array:
-        """(n, n_folds) weight of the validation rows of each fold."""
-        return self.held_out * self.sample.weights[:, np.newaxis]
+    def _validated(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]]:
+        """The rows that validate, by which fold, and how many copies."""
+        rows, fold = np.nonzero(self.held_out)
+        return rows, fold, self.held_out[rows, fold]
 
-    def losses(self, scores: Array) -> Array:
-        """(n, n_folds) by which fits are judged, from scores (n, n_columns, n_folds).
+    def validated(self, scores: Array) -> Array:
+        """(n_validated, n_columns) the log odds of validation rows, from scores (n, n_columns, n_folds)."""
+        rows, fold, _ = self._validated
+        return scores[rows, :, fold].astype(np.float64)
 
-        To the validation rows is added half a row whose class is any of all: few rows of which a fit is certain do not
-        prove that it is right to be certain (as the estimate of Krichevsky and Trofimov adds half a row).
+    @cached_property
+    def classes(self) -> NDArray[np.intp]:
+        """(n_validated,)"""
+        return self.sample.classes[self._validated[0]]
+
+    @cached_property
+    def weights(self) -> Array:
+        """(n_validated,) of a row, times its copies."""
+        rows, _, copies = self._validated
+        return copies * self.sample.weights[rows]
+
+    @cached_property
+    def noise(self) -> float:
+        """What is added to a validation row so that in all there is half a row more, whose class is any of all.
+
+        Few rows of which a fit is certain do not prove that it is right to be certain (as the estimate of Krichevsky and
+        Trofimov adds half a row).
         """
-        return row_losses(scores, self.sample.classes, 1 / (2 * max(int(self.held_out.sum()), 1)))
+        return 1 / (2 * max(int(self.held_out.sum()), 1))
+
+    def losses(self, validated: Array) -> Array:
+        """(n_validated,) by which fits are judged, from the log odds of validation rows."""
+        return row_losses(validated, self.classes, self.noise)
 
     def mean(self, losses: Array) -> float:
-        """Of the losses (n, n_folds) of validation rows, by their weights."""
-        return float((self.validation * losses).sum() / max(self.validation.sum(), np.finfo(np.float64).tiny))
+        """Of the losses of validation rows, by their weights."""
+        return float(self.weights @ losses / max(self.weights.sum(), np.finfo(np.float64).tiny))
 
     def errors_above(self, losses: Array, others: Array) -> float:
         """How many standard errors of the paired difference the mean loss is above another one; over rows."""
-        difference = self.sample.weights[:, np.newaxis] * (losses - others)
-        n = max(int(self.held_out.sum()), 2)
-        mean = (self.held_out * difference).sum() / n
-        variance = (self.held_out * (difference - mean) ** 2).sum() / (n - 1)
+        rows, _, copies = self._validated
+        difference = self.sample.weights[rows] * (losses - others)
+        n = max(int(copies.sum()), 2)
+        mean = copies @ difference / n
+        variance = copies @ (difference - mean) ** 2 / (n - 1)
         return float(mean / max(np.sqrt(variance / n), np.finfo(np.float64).tiny))
+
+    def best_weight(self, first: Array, second: Array) -> float:
+        """The weight of the second in the mean of two log odds of validation rows that has the lowest loss.
+
+        The loss is convex in the weight: the interval is halved towards the side where it falls.
+        """
+        towards, low, high = second - first, 0.0, 1.0
+        for _ in range(np.finfo(np.float16).nmant):  # three digits
+            middle = (low + high) / 2
+            if self._slope(first + middle * towards, towards) < 0:
+                low = middle
+            else:
+                high = middle
+        return (low + high) / 2
+
+    def _slope(self, scores: Array, towards: Array) -> float:
+        """The derivative of the mean loss along a change of the log odds."""
+        p, (rows, columns) = probabilities(scores), scores.shape
+        labels = np.arange(columns) if columns > 1 else np.ones(1, np.intp)
+        residuals = p - (self.classes[:, np.newaxis] == labels) + self.noise * (p - 1 / max(columns, 2))
+        return float(self.weights @ (residuals * towards).sum(axis=1))

@@ -44,7 +44,13 @@ def grow_tree(
     left            (2^depth - 1, codes) which codes go left
     node_of_row     (n_rows,) where each row ends
     """
-    n_rows, n_codes = len(packed), starts[-1]
+    n_rows = len(packed)
+    # Histograms hold the codes of the attributes asked for, one after the other.
+    begins, shifts = np.zeros(len(asked) + 1, np.int64), np.empty(len(asked), np.int64)
+    for k in range(len(asked)):
+        shifts[k] = begins[k] - starts[asked[k]]
+        begins[k + 1] = begins[k] + starts[asked[k] + 1] - starts[asked[k]]
+    n_codes = begins[-1]
     above = np.zeros((1, n_codes), np.int64)
     totals = np.zeros(2 ** (depth + 1) - 1, np.int64)
     counted = np.ones(1, np.bool_)
@@ -65,8 +71,8 @@ def grow_tree(
             if node >= 0 and counted[node]:
                 value = packed[row]
                 histogram = histograms[node]
-                for attribute in asked:
-                    histogram[bins[row, attribute]] += value
+                for k in range(len(asked)):
+                    histogram[bins[row, asked[k]] + shifts[k]] += value
         n_open = 0
         following = np.zeros(2 * width, np.bool_)
         for node in range(width):
@@ -79,14 +85,14 @@ def grow_tree(
             if (whole & HESSIAN) < 2 * least or (level > 0 and attributes[(first + node - 1) // 2] < 0):
                 continue
             best = best_split(
-                histograms[node], whole, asked, starts, ordered, least, penalty, ranks, keys, left[first + node]
+                histograms[node], whole, begins, asked, ordered, least, penalty, ranks, keys, left[first + node]
             )
-            attributes[first + node] = best
             if best < 0:
                 continue
+            attributes[first + node] = asked[best]
             goes, total = left[first + node], 0
-            for code in range(starts[best], starts[best + 1]):
-                if goes[code - starts[best]]:
+            for code in range(begins[best], begins[best + 1]):
+                if goes[code - begins[best]]:
                     total += histograms[node, code]
             child = 2 * (first + node) + 1
             totals[child], totals[child + 1] = total, whole - total
@@ -109,8 +115,8 @@ def grow_tree(
 def best_split(
     histogram: Ints,
     whole: int,
+    begins: Ints,
     asked: Ints,
-    starts: Ints,
     ordered: Ints,
     least: float,
     penalty: float,
@@ -118,7 +124,9 @@ def best_split(
     keys: Array,
     left: Flags,
 ) -> int:
-    """The attribute of the split that gains most, -1 if none gains; `left` says which of its codes go left.
+    """Which of the attributes asked for has the split that gains most, -1 if none gains; `left`: its codes that go left.
+
+    begins  (n_asked + 1,) where the codes of each of them begin in the histogram
 
     Categories are ranked by gradient / (Hessian + penalty): the best of all subsets is then among the first ones
     (Fisher 1958). Codes without rows go to the side of the larger Hessian.
@@ -129,17 +137,17 @@ def best_split(
     best_length, best_apart = 0, False
     for turn in range(len(asked) + 1):
         # The last turn ranks the best attribute again.
-        attribute = asked[turn] if turn < len(asked) else best
-        if attribute < 0:
+        at_turn = turn if turn < len(asked) else best
+        if at_turn < 0:
             break
-        start, n, apart = starts[attribute], ordered[attribute], np.int64(0)
+        start, n, apart = begins[at_turn], ordered[asked[at_turn]], np.int64(0)
         if n > 0:
-            for code in range(start + n, starts[attribute + 1]):
+            for code in range(start + n, begins[at_turn + 1]):
                 apart += histogram[code]
             for code in range(n):
                 ranks[code] = code
         else:
-            for code in range(starts[attribute + 1] - start):
+            for code in range(begins[at_turn + 1] - start):
                 own = histogram[start + code]
                 if own != 0:
                     keys[code] = float(own >> UNIT_BITS) / (float(own & HESSIAN) + penalty)
@@ -163,10 +171,10 @@ def best_split(
                 if h >= least and other_h >= least:
                     gain = g * g / (h + penalty) + other_g * other_g / (other_h + penalty) - nothing
                     if gain > best_gain:
-                        best, best_gain, best_length, best_apart = attribute, gain, length, with_apart == 1
+                        best, best_gain, best_length, best_apart = turn, gain, length, with_apart == 1
     if best < 0:
         return best
-    n_codes, n_ordered = starts[best + 1] - starts[best], ordered[best]
+    n_codes, n_ordered = begins[best + 1] - begins[best], ordered[asked[best]]
     total = np.int64(0)
     for code in range(n_codes):
         left[code] = n_ordered > 0 and (code < best_length if code < n_ordered else best_apart)
@@ -175,9 +183,9 @@ def best_split(
             left[ranks[position]] = True
     for code in range(n_codes):
         if left[code]:
-            total += histogram[starts[best] + code]
+            total += histogram[begins[best] + code]
     heavier = 2 * (total & HESSIAN) > (whole & HESSIAN)
     for code in range(n_ordered, n_codes):
-        if histogram[starts[best] + code] == 0:
+        if histogram[begins[best] + code] == 0:
             left[code] = heavier
     return best

@@ -185,17 +185,17 @@ class Objective:
 
         parts = zip(*map_threads(add, self._blocks), strict=True)
         values, by_cell, intercept = (cast(Array, sum(part)) for part in parts)
-        gradient = np.empty(self.shape)
+        gradient = np.empty(self.shape, self.dtype)
         gradient[:-1] = self.terms.collect(by_cell).reshape(-1, *self.shape[1:])
         gradient[-1] = intercept
         fixed = np.isinf(penalty.strength)
-        strength = np.where(fixed, 0.0, self._halved(penalty.strength))[:, np.newaxis]
-        away = effects[:-1] - penalty.centre
+        strength = np.where(fixed, 0.0, self._halved(penalty.strength))[:, np.newaxis].astype(self.dtype)
+        away = effects[:-1] - np.asarray(penalty.centre, self.dtype)
         pull = strength * away
         gradient[:-1] += pull
         if fixed.any():
             gradient[:-1] *= ~fixed[:, np.newaxis]
-        return values + (pull * away).sum(axis=(0, 1)) / 2, gradient
+        return values + np.einsum("ijk,ijk->k", pull, away) / 2, gradient
 
 
 def loss_and_residuals(scores: Array, classes: NDArray[np.intp], weights: Array) -> tuple[Array, Array]:
@@ -206,20 +206,20 @@ def loss_and_residuals(scores: Array, classes: NDArray[np.intp], weights: Array)
         p = np.where(odds >= 0, 1, small) / (1 + small)
         losses = np.log1p(small) + np.maximum(odds, 0.0) - second * odds
         return (weights * losses).sum(axis=0, dtype=np.float64), (weights * (p - second))[:, np.newaxis]
-    p = scores - scores.max(axis=1, keepdims=True)
+    p = scores.transpose(1, 2, 0).copy()  # rows last: sums over classes run along memory
+    p -= p.max(axis=0)
     rows = np.arange(len(classes))
-    own = p[rows, classes]
+    of_class = p[classes, :, rows]
     np.exp(p, out=p)
-    total = p.sum(axis=1)
-    losses = np.log(total) - own
-    p /= total[:, np.newaxis]
-    p[rows, classes] -= 1
-    p *= weights[:, np.newaxis]
-    return (weights * losses).sum(axis=0, dtype=np.float64), p
+    total = p.sum(axis=0)
+    losses = np.log(total).T - of_class
+    p *= weights.T / total
+    p[classes, :, rows] -= weights
+    return (weights * losses).sum(axis=0, dtype=np.float64), p.transpose(2, 0, 1)
 
 
 def probabilities(scores: Array) -> Array:
-    """(n_rows, n_columns, n_fits): of the second class, or of every class."""
+    """(n_rows, n_columns, ...): of the second class, or of every class."""
     if scores.shape[1] == 1:
         small = np.exp(-np.abs(scores))
         return np.where(scores >= 0, 1.0, small) / (1.0 + small)
@@ -229,14 +229,14 @@ def probabilities(scores: Array) -> Array:
 
 
 def row_losses(scores: Array, classes: NDArray[np.intp], noise: float = 0.0) -> Array:
-    """(n_rows, n_fits) of -log P(class | row) from scores (n_rows, n_columns, n_fits).
+    """(n_rows,) of -log P(class | row) from scores (n_rows, n_columns).
 
     To it is added `noise` times what the loss would be in the mean over all classes.
     """
     if scores.shape[1] == 1:
         odds = scores[:, 0]
-        lost = np.logaddexp(0.0, odds)  # if the class is the first
-        return np.where((classes == 1)[:, np.newaxis], lost - odds, lost) + noise * (lost - odds / 2)
-    top = scores.max(axis=1, keepdims=True)
-    total = np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0]
+        lost = np.log1p(np.exp(-np.abs(odds))) + np.maximum(odds, 0.0)  # if the class is the first
+        return lost - (classes == 1) * odds + noise * (lost - odds / 2)
+    top = scores.max(axis=1)
+    total = np.log(np.exp(scores - top[:, np.newaxis]).sum(axis=1)) + top
     return total - scores[np.arange(len(classes)), classes] + noise * (total - scores.mean(axis=1))

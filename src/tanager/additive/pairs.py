@@ -19,6 +19,7 @@ from tanager.table.schema import ColumnSchema
 # Tables of more cells than rows have a column that nearly names rows; so many cells are always allowed.
 FEW_CELLS = 1_024
 # Pairs are looked for among so many attributes that are most informative of the class: counting grows with the square.
+# A tree may split on as many, drawn at random.
 MAX_PAIRED = 300
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.boost import Boosting, TreeKind
-from tanager.additive.choose import best_weight, gains_clearly
+from tanager.additive.boost import FOLD_RATE, RATE, Boosting, TreeKind
+from tanager.additive.choose import gains_clearly
 from tanager.additive.folds import Folds, Sample
 from tanager.additive.forest import Forest, Tree
 from tanager.additive.grow import Codebook
@@ -22,8 +22,10 @@ from tanager.table.schema import ColumnSchema
 # Large trees find what numbers have together, small ones of all attributes what categories have.
 DEPTH = 3
 KINDS = (TreeKind(2 * DEPTH, fraction=1 / 2), TreeKind(DEPTH, fraction=1.0))
-# Rounds end when so many have lowered the loss by less than this part.
-PATIENCE, NOTHING = 50, 0.003
+# The losses are looked at every so many rounds. Rounds end when so many looks have lowered the loss of the mean with the
+# terms by less than NOTHING of it, and that of the trees alone by less than SLOW of it.
+LOOK = PATIENCE = 5
+NOTHING, SLOW = 0.003, 0.1
 MAX_ROUNDS = 2_000
 # Forests of different attributes are averaged, of about so many trees in all.
 N_TREES = 400
@@ -51,33 +53,36 @@ def choose_trees(
 ) -> TreeChoice | None:
     """The kind and rounds whose mean with the terms is best, if it gains clearly.
 
-    terms  (n, n_columns, n_folds) log odds by the terms
+    terms  (n_validated, n_columns) log odds by the terms
+
+    Boosting goes on as long as the mean gains: trees that bring nothing beside the terms end soon.
     """
     classes, book = folds.sample.classes, codebook(columns)
     alone = folds.losses(terms)
     choice, best = None, alone
     for kind in KINDS:
-        boosting = Boosting(kind, folds.sample.codes, classes, folds.training, n_classes, book, seed)
-        trees, rounds = boosting.by_row(), 0
-        losses = [folds.mean(folds.losses(trees))]
-        while len(losses) <= MAX_ROUNDS and not ends(losses):
-            boosting.grow()
-            losses.append(folds.mean(folds.losses(boosting.by_row())))
-            if losses[-1] < losses[rounds]:
-                rounds, trees = len(losses) - 1, boosting.by_row().copy()
-        weight = best_weight(folds, terms, trees)
-        mixed = folds.losses((1 - weight) * terms + weight * trees)
-        if folds.mean(mixed) < folds.mean(best):
-            choice, best = TreeChoice(kind, rounds, weight), mixed
+        boosting = Boosting(kind, folds.sample.codes, classes, folds.training, n_classes, book, seed, FOLD_RATE)
+        losses, alone_losses, rounds = [folds.mean(alone)], [np.inf], 0
+        while rounds < MAX_ROUNDS and not (ends(losses, NOTHING) and ends(alone_losses, SLOW)):
+            for _ in range(LOOK):
+                boosting.grow()
+            trees = folds.validated(boosting.by_row())
+            weight = folds.best_weight(terms, trees)
+            mixed = folds.losses((1 - weight) * terms + weight * trees)
+            losses.append(folds.mean(mixed))
+            alone_losses.append(folds.mean(folds.losses(trees)))
+            rounds = round(LOOK * (len(losses) - 1) * FOLD_RATE / RATE)
+            if losses[-1] < folds.mean(best):
+                choice, best = TreeChoice(kind, rounds, weight), mixed
     return choice if gains_clearly(folds, alone, best) else None
 
 
-def ends(losses: list[float]) -> bool:
-    """Whether the last rounds have brought nothing."""
+def ends(losses: list[float], part: float) -> bool:
+    """Whether the last looks have lowered a loss by less than this part."""
     if len(losses) <= PATIENCE:
         return False
     before = losses[-1 - PATIENCE]
-    return before - min(losses[-PATIENCE:]) < NOTHING * (before + NOTHING)  # of a loss near zero, of nothing
+    return before - min(losses[-PATIENCE:]) < part * (before + NOTHING)  # of a loss near zero, of nothing
 
 
 def grow_forest(
