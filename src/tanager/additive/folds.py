@@ -144,8 +144,8 @@ class Folds:
     def noise(self) -> float:
         """What is added to a validation row so that in all there is half a row more, whose class is any of all.
 
-        Few rows of which a fit is certain do not prove that it is right to be certain (as the estimate of Krichevsky and
-        Trofimov adds half a row).
+        Few rows of which a fit is certain do not prove that it is right to be certain (the estimate of Krichevsky and
+        Trofimov adds half a row too).
         """
         return 1 / (2 * max(int(self.held_out.sum()), 1))
 
@@ -155,16 +155,16 @@ class Folds:
 
     def mean(self, losses: Array) -> float:
         """Of the losses of validation rows, by their weights."""
-        return float(self.weights @ losses / max(self.weights.sum(), np.finfo(np.float64).tiny))
+        return float(self.weights @ losses) / max(float(self.weights.sum()), float(np.finfo(np.float64).tiny))
 
     def errors_above(self, losses: Array, others: Array) -> float:
         """How many standard errors of the paired difference the mean loss is above another one; over rows."""
         rows, _, copies = self._validated
         difference = self.sample.weights[rows] * (losses - others)
         n = max(int(copies.sum()), 2)
-        mean = copies @ difference / n
-        variance = copies @ (difference - mean) ** 2 / (n - 1)
-        return float(mean / max(np.sqrt(variance / n), np.finfo(np.float64).tiny))
+        mean = float(copies @ difference) / n
+        variance = float(copies @ (difference - mean) ** 2) / (n - 1)
+        return mean / max(float(np.sqrt(variance / n)), float(np.finfo(np.float64).tiny))
 
     def best_weight(self, first: Array, second: Array) -> float:
         """The weight of the second in the mean of two log odds of validation rows that has the lowest loss.
@@ -182,7 +182,7 @@ class Folds:
 
     def _slope(self, scores: Array, towards: Array) -> float:
         """The derivative of the mean loss along a change of the log odds."""
-        p, (rows, columns) = probabilities(scores), scores.shape
+        p, columns = probabilities(scores), scores.shape[1]
         labels = np.arange(columns) if columns > 1 else np.ones(1, np.intp)
         residuals = p - (self.classes[:, np.newaxis] == labels) + self.noise * (p - 1 / max(columns, 2))
         return float(self.weights @ (residuals * towards).sum(axis=1))

@@ -124,7 +124,7 @@ def best_split(
     keys: Array,
     left: Flags,
 ) -> int:
-    """Which of the attributes asked for has the split that gains most, -1 if none gains; `left`: its codes that go left.
+    """Which of the attributes asked for has the split that gains most, -1 for none; `left`: which codes go left.
 
     begins  (n_asked + 1,) where the codes of each of them begin in the histogram
 

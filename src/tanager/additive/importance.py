@@ -1,4 +1,4 @@
-"""How strong the terms of an additive model are, and the edges of any network; the share of the trees."""
+"""How strong the terms of an additive model are; the share of the trees; the readable terms as a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.forest import BLOCK_ROWS, Forest
-from tanager.additive.model import AdditiveModel, AnyModel
+from tanager.additive.model import AdditiveModel
 from tanager.arrays import Array, Codes
 from tanager.html_table import bars, html_table
 from tanager.table.binning import fine_codes
@@ -70,45 +70,6 @@ def coarse_density(network: AdditiveModel, attribute: int) -> Array:
 
 def _mean_square(effect: Array) -> Array:
     return (class_odds(effect) ** 2).mean(axis=-1)
-
-
-def term_strength(network: AnyModel) -> Array:
-    """(n_terms,) of effects `effect_strength`; of tables what each attribute and the class tell of each other.
-
-    That is the strength of its edge from or to the class: I(attribute; class | attribute parents) for a child of the
-    class, 0 for an attribute without such an edge, which speaks through others alone.
-    """
-    if network.kind == "effects":
-        return effect_strength(network)
-    target = len(network.nodes) - 1
-    strength = np.zeros(target)
-    for edge, nats in zip(network.dag.edges, edge_strength(network), strict=True):
-        if target in edge:
-            strength[min(edge)] = nats  # the class has the largest number
-    return strength
-
-
-def attribute_importance(network: AnyModel) -> Array:
-    """(n_attributes,) the strength of each attribute's terms; that of a pair is shared by its two."""
-    found = np.zeros(len(network.nodes) - 1)
-    for term, strength in zip(network.terms, term_strength(network), strict=True):
-        found[list(term)] += strength / len(term)
-    return found
-
-
-def edge_strength(network: AnyModel) -> Array:
-    """The strength of each edge of the DAG: of an additive model that of its effect, else `edge_information`.
-
-    In a mixture it is the mean of the members', in a mean of all trees that of the trees'.
-
-    The edge from the class to an attribute is its main effect, the edge between two attributes their pair effect.
-    """
-    if network.kind != "effects":
-        return network.edge_information
-    target = len(network.mains)
-    ends = ((target, *term) if len(term) == 1 else term for term in network.terms)
-    of_edge = dict(zip(ends, effect_strength(network).tolist(), strict=True))
-    return np.array([of_edge[edge] for edge in network.dag.edges], dtype=np.float64)
 
 
 def tree_mains(network: AdditiveModel) -> list[Array]:

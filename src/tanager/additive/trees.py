@@ -22,8 +22,8 @@ from tanager.table.schema import ColumnSchema
 # Large trees find what numbers have together, small ones of all attributes what categories have.
 DEPTH = 3
 KINDS = (TreeKind(2 * DEPTH, fraction=1 / 2), TreeKind(DEPTH, fraction=1.0))
-# The losses are looked at every so many rounds. Rounds end when so many looks have lowered the loss of the mean with the
-# terms by less than NOTHING of it, and that of the trees alone by less than SLOW of it.
+# The losses are looked at every so many rounds. Rounds end when so many looks have lowered the loss of the mean with
+# the terms by less than NOTHING of it, and that of the trees alone by less than SLOW of it.
 LOOK = PATIENCE = 5
 NOTHING, SLOW = 0.003, 0.1
 MAX_ROUNDS = 2_000

@@ -15,12 +15,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tanager.additive.importance import attribute_importance, class_odds
+from tanager.additive.importance import class_odds
 from tanager.additive.model import AnyModel
 from tanager.additive.trace import AdditiveTrace
 from tanager.arrays import Codes
 from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
 from tanager.classifiers.coded_table import CodedTable, RowNeeds, code_stream, code_table, read_labelled
+from tanager.classifiers.importance import attribute_importance
 from tanager.classifiers.intervals import Preparation
 from tanager.classifiers.learning import Learnt, Trace, add_hidden_codes
 from tanager.counts.engine import CountEngine, choose_engine

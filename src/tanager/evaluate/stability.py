@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.base import clone
 
-from tanager.additive.importance import attribute_importance, class_odds
+from tanager.additive.importance import class_odds
 from tanager.additive.model import AnyModel
 from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.importance import attribute_importance
 from tanager.classifiers.intervals import Preparation
 from tanager.errors import OptionError
 from tanager.html_table import Bar, html_table

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tanager.additive.importance import edge_strength, term_strength
 from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.coded_table import read_labelled
+from tanager.classifiers.importance import edge_strength, term_strength
 from tanager.classifiers.learning import add_hidden_codes
 from tanager.errors import DataError, OptionError
 from tanager.explain.cells import Model, network_of

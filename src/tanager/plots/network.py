@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tanager.additive.importance import edge_strength, effect_strength
+from tanager.additive.importance import effect_strength
 from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array
+from tanager.classifiers.importance import edge_strength
 from tanager.errors import OptionError
 from tanager.explain.explanation import RowExplanation
 from tanager.network.tree_average import TreeAverageNetwork
