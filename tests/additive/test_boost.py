@@ -223,13 +223,13 @@ def test_trees_are_refused_on_noise():
     taken = []
     for seed in range(20):
         folds, columns = folds_of(seed, 400, noise=True)
-        taken.append(choose_trees(folds, columns, 2, frequencies(folds), seed) is not None)
+        taken.append(choose_trees(folds, columns, 2, frequencies(folds), 400, seed) is not None)
     assert sum(taken) <= 2
 
 
 def test_trees_are_taken_where_three_columns_decide_together():
     folds, columns = folds_of(5, 1_000, noise=False)
-    choice = choose_trees(folds, columns, 2, frequencies(folds), 0)
+    choice = choose_trees(folds, columns, 2, frequencies(folds), 1_000, 0)
     assert choice is not None
     assert choice.weight > 0.5
     assert choice.rounds > 10
@@ -246,7 +246,7 @@ def test_trees_are_refused_beside_terms_that_know_the_truth():
     folds = Folds.of(sample, 2, 600)
     terms = np.repeat(odds[:, np.newaxis, np.newaxis], 3, axis=2)
     assert len(folds.sample) == 600
-    assert choose_trees(folds, columns, 2, folds.validated(terms), 0) is None
+    assert choose_trees(folds, columns, 2, folds.validated(terms), 600, 0) is None
 
 
 def test_rounds_end_when_the_last_looks_brought_less_than_a_part():

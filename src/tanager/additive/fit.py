@@ -105,7 +105,7 @@ class _Fit:
             fitted = (
                 mixture.scores if more.sample.n_rows == folds.sample.n_rows else _scores_on(more, mixture, n_classes)
             )
-            choice = choose_trees(more, self.attributes, n_classes, fitted, self.seed)
+            choice = choose_trees(more, self.attributes, n_classes, fitted, sample.n_rows, self.seed)
         weight = 0.0 if choice is None else choice.weight
         model, change = self._fit_terms(terms, mixture, shares, 1.0 - weight)
         forests = 0

@@ -21,11 +21,10 @@ from tanager.table.schema import ColumnSchema
 
 # Large trees find what numbers have together, small ones of all attributes what categories have.
 DEPTH = 3
-KINDS = (TreeKind(2 * DEPTH, fraction=1 / 2), TreeKind(DEPTH, fraction=1.0))
 # The losses are looked at every so many rounds. Rounds end when so many looks have lowered the loss of the mean with
 # the terms by less than NOTHING of it, and that of the trees alone by less than SLOW of it.
 LOOK = PATIENCE = 5
-NOTHING, SLOW = 0.003, 0.1
+NOTHING, SLOW = 0.003, 0.02
 MAX_ROUNDS = 2_000
 # Forests of different attributes are averaged, of about so many trees in all.
 N_TREES = 400
@@ -48,19 +47,25 @@ def codebook(columns: tuple[ColumnSchema, ...]) -> Codebook:
     return Codebook.of(np.array([column.n_states + 1 for column in columns]), np.array(ordered))
 
 
+def kinds(n_rows: int) -> tuple[TreeKind, TreeKind]:
+    """Large and small trees on so many rows; the leaves of the large ones grow with the root of the rows."""
+    return TreeKind(max(2 * DEPTH, round(np.log2(n_rows) / 2) - 1), fraction=1 / 2), TreeKind(DEPTH, fraction=1.0)
+
+
 def choose_trees(
-    folds: Folds, columns: tuple[ColumnSchema, ...], n_classes: int, terms: Array, seed: int
+    folds: Folds, columns: tuple[ColumnSchema, ...], n_classes: int, terms: Array, n_rows: int, seed: int
 ) -> TreeChoice | None:
     """The kind and rounds whose mean with the terms is best, if it gains clearly.
 
-    terms  (n_validated, n_columns) log odds by the terms
+    terms   (n_validated, n_columns) log odds by the terms
+    n_rows  that the trees will be grown on
 
     Boosting goes on as long as the mean gains: trees that bring nothing beside the terms end soon.
     """
     classes, book = folds.sample.classes, codebook(columns)
     alone = folds.losses(terms)
     choice, best = None, alone
-    for kind in KINDS:
+    for kind in kinds(n_rows):
         boosting = Boosting(kind, folds.sample.codes, classes, folds.training, n_classes, book, seed, FOLD_RATE)
         losses, alone_losses, rounds = [folds.mean(alone)], [np.inf], 0
         while rounds < MAX_ROUNDS and not (ends(losses, NOTHING) and ends(alone_losses, SLOW)):
