@@ -458,3 +458,9 @@ def test_a_few_more_rows_change_little(n_rows, most):
     test = X[-400:]
     one, other = (AdditiveClassifier().fit(X[:n], y[:n]).predict_proba(test) for n in (n_rows, n_rows + 5))
     assert np.abs(one - other).mean() < most
+
+
+def test_more_than_a_thousand_classes_are_refused_in_one_line():
+    X, y = np.zeros((1_001, 1)), np.arange(1_001)
+    with pytest.raises(DataError, match=r"has 1,001 values; an additive model learns at most 1,000 classes"):
+        AdditiveClassifier().fit(X, y)

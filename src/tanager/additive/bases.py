@@ -192,7 +192,7 @@ class Terms:
         monotone: Sequence[int] = (),
     ) -> Terms:
         """The attributes alone. `shares` (n_states,) of the rows are those of the fine states."""
-        parts = max(2, round(PAIR_PARTS * n_rows**GROWTH))
+        parts = pair_parts(n_rows)
         directions = monotone or [0] * len(columns)
         fine = [Basis.of(*each[:2], CURVE_PARTS, each[2]) for each in zip(columns, shares, directions, strict=True)]
         pairs = zip(columns, shares, strict=True)
@@ -287,6 +287,11 @@ class Terms:
                 own = slice(self.first_effect[k], self.first_effect[k + 1])
                 found[own] = effects[other.first_effect[at[term]] : other.first_effect[at[term] + 1]]
         return found
+
+
+def pair_parts(n_rows: int) -> int:
+    """Of each curve in a pair, with so many rows."""
+    return max(2, round(PAIR_PARTS * n_rows**GROWTH))
 
 
 def coarse_shares(column: ColumnSchema, shares: Array) -> Array:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tanager.additive.bases import Pairs, Terms, coarse_shares
+from tanager.additive.bases import Pairs, Terms, coarse_shares, pair_parts
 from tanager.additive.choose import CLOSE, PAIRS_PER_ATTRIBUTE, ROUGH, Fitter, Mixture, Search
 from tanager.additive.folds import MAX_FITTED, MAX_ROWS, N_FOLDS, Folds, Sample
 from tanager.additive.model import AdditiveModel
@@ -134,7 +134,9 @@ class _Fit:
         pairs, n = self.options.pairs, min(len(self.attributes), MAX_PAIRED)
         if isinstance(pairs, tuple):
             return len(pairs)
-        return min(PAIRS_PER_ATTRIBUTE * n if isinstance(pairs, str) else pairs, n * (n - 1) // 2, 2 * MAX_PAIRED)
+        wanted = PAIRS_PER_ATTRIBUTE * n if isinstance(pairs, str) else pairs
+        effects = pair_parts(self.sample.n_rows) ** 2 * self.n_classes  # of a pair: no more effects than rows fitted
+        return min(wanted, n * (n - 1) // 2, 2 * MAX_PAIRED, max(1, MAX_FITTED // effects))
 
     def _rank(self, sample: Sample, weights: Array, most: int) -> Pairs:
         """The best pairs by the rows with these weights; an attribute with a constraint has none."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tanager.additive.boost import FOLD_RATE, RATE, Boosting, TreeKind
 from tanager.additive.choose import gains_clearly
-from tanager.additive.folds import Folds, Sample
+from tanager.additive.folds import MAX_FITTED, Folds, Sample
 from tanager.additive.forest import Forest, Tree
 from tanager.additive.grow import Codebook
 from tanager.arrays import Array
@@ -25,7 +25,7 @@ DEPTH = 3
 # the terms by less than NOTHING of it, and that of the trees alone by less than SLOW of it.
 LOOK = PATIENCE = 5
 NOTHING, SLOW = 0.003, 0.02
-MAX_ROUNDS = 2_000
+MAX_ROUNDS = 2_000  # fewer with many classes, of which each has a tree in every round
 # Forests of different attributes are averaged, of about so many trees in all.
 N_TREES = 400
 
@@ -65,10 +65,11 @@ def choose_trees(
     classes, book = folds.sample.classes, codebook(columns)
     alone = folds.losses(terms)
     choice, best = None, alone
+    most = min(MAX_ROUNDS, MAX_FITTED // terms.shape[1] ** 2)
     for kind in kinds(n_rows):
         boosting = Boosting(kind, folds.sample.codes, classes, folds.training, n_classes, book, seed, FOLD_RATE)
         losses, alone_losses, rounds = [folds.mean(alone)], [np.inf], 0
-        while rounds < MAX_ROUNDS and not (ends(losses, NOTHING) and ends(alone_losses, SLOW)):
+        while rounds < most and not (ends(losses, NOTHING) and ends(alone_losses, SLOW)):
             for _ in range(LOOK):
                 boosting.grow()
             trees = folds.validated(boosting.by_row())

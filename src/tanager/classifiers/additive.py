@@ -25,6 +25,7 @@ from tanager.classifiers.learning import Learnt
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import Family
+from tanager.errors import DataError
 from tanager.missing.average import learn_imputation
 from tanager.structure.constraints import Edges
 from tanager.table.read_columns import any_frame
@@ -33,6 +34,8 @@ from tanager.table.schema import Category
 
 NEEDS: Needs = "passes"
 BYTES_PER_CELL = 600
+# Each has a curve of every attribute: 2,000 classes of 6,000 rows would take minutes.
+MOST_CLASSES = 1_000
 """Of effects, measured: gradients, folds and choices."""
 
 
@@ -205,6 +208,13 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
 
     def _learn_model(self, table: CodedTable, engine: CountEngine) -> Learnt:
         start, lines = perf_counter(), list[str]()
+        target = table.columns[-1]
+        if target.n_states > MOST_CLASSES:
+            raise DataError(
+                f"the class {target.name!r} has {target.n_states:,} values; an additive model learns at most "
+                f"{MOST_CLASSES:,} classes.",
+                hint="group rare classes, or use BayesianNetworkClassifier; a number or a name is no class.",
+            )
         options, counts, order = self._options(table), table.counts(engine), table.table_order()
         refuse_too_large(table_sizes(_known_terms(options, counts), counts), counts, BYTES_PER_CELL)
         model, trace = fit_additive(
