@@ -18,7 +18,7 @@ import numpy as np
 
 from tanager.additive.grow import LEAST_GAIN, UNIT_BITS
 from tanager.arrays import Array, Codes, Flags, Ints
-from tanager.runtime.kernel import kernel
+from tanager.runtime.kernel import kernel, kernel_part
 
 HESSIAN = (1 << UNIT_BITS) - 1  # the bits of the Hessian
 
@@ -45,18 +45,13 @@ def grow_tree(
     node_of_row     (n_rows,) where each row ends
     """
     n_rows = len(packed)
-    # Histograms hold the codes of the attributes asked for, one after the other.
-    begins, shifts = np.zeros(len(asked) + 1, np.int64), np.empty(len(asked), np.int64)
-    for k in range(len(asked)):
-        shifts[k] = begins[k] - starts[asked[k]]
-        begins[k + 1] = begins[k] + starts[asked[k] + 1] - starts[asked[k]]
+    begins, shifts = histogram_places(asked, starts)
     n_codes = begins[-1]
     above = np.zeros((1, n_codes), np.int64)
     totals = np.zeros(2 ** (depth + 1) - 1, np.int64)
     counted = np.ones(1, np.bool_)
     ranks, keys = np.empty(n_codes, np.int64), np.empty(n_codes)
-    rows = np.empty(n_rows, np.int64)
-    n_used = 0
+    rows, n_used = np.empty(n_rows, np.int64), 0
     for row in range(n_rows):
         rows[n_used] = row
         n_used += packed[row] != 0
@@ -69,8 +64,7 @@ def grow_tree(
             row = rows[at]
             node = node_of_row[row] - first
             if node >= 0 and counted[node]:
-                value = packed[row]
-                histogram = histograms[node]
+                value, histogram = packed[row], histograms[node]
                 for k in range(len(asked)):
                     histogram[bins[row, asked[k]] + shifts[k]] += value
         n_open = 0
@@ -109,6 +103,16 @@ def grow_tree(
             attributes[2 * first + 1 :] = -1
             break
         above, counted = histograms, following
+
+
+@kernel_part
+def histogram_places(asked: Ints, starts: Ints) -> tuple[Ints, Ints]:
+    """Where the codes of each attribute asked for begin in a histogram of those alone, and how far from `bins`."""
+    begins, shifts = np.zeros(len(asked) + 1, np.int64), np.empty(len(asked), np.int64)
+    for k in range(len(asked)):
+        shifts[k] = begins[k] - starts[asked[k]]
+        begins[k + 1] = begins[k] + starts[asked[k] + 1] - starts[asked[k]]
+    return begins, shifts
 
 
 @kernel
