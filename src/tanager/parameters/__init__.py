@@ -1,4 +1,4 @@
-"""Layer 6: counts or batches -> tables. A new learner is a file and a line in `PARAMETERS`."""
+"""Parameter learners: a structure, counts and rows -> a network. A new one is a file and a line in `PARAMETERS`."""
 
 from __future__ import annotations
 

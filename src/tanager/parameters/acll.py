@@ -1,4 +1,4 @@
-"""ACLLOptimal: the tables that maximise the approximate conditional log likelihood, in closed form."""
+"""Tables that maximise the approximate conditional log likelihood, in closed form: of counts or expected counts."""
 
 from __future__ import annotations
 

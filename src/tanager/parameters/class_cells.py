@@ -1,4 +1,4 @@
-"""ClassCells: the tables of all families that hold the class as one array, the class changing fastest."""
+"""ClassCells: the tables of all families with the class as one array, and the network that classifies as they do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EM: tables that make the observed cells most probable, whatever cells and classes are missing."""
+"""Tables that make the observed cells most probable, whatever cells are missing: by EM or along the gradient."""
 
 from __future__ import annotations
 

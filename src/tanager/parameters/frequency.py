@@ -1,4 +1,4 @@
-"""Frequency: tables that repeat the smoothed frequencies of the training rows."""
+"""Frequency: tables of smoothed frequencies of the training rows, and those of all networks of A2DE at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hierarchical: frequencies that back off along the parents, as far as rows left out advise."""
+"""Hierarchical: frequencies smoothed towards those with one parent less, by leaving one row out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MANB: naive Bayes averaged over all subsets of its attributes, exactly."""
+"""Naive Bayes whose attributes count in part: averaged over all subsets of them, or each with a weight."""
 
 from __future__ import annotations
 

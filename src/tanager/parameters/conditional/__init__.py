@@ -1,1 +1,1 @@
-"""Conditional training: cells, passes over rows, priors, strengths chosen on folds, descent."""
+"""Conditional learning: objectives, priors, descent, strengths chosen by cross-validation, and the learner."""

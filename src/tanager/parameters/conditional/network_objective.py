@@ -1,4 +1,4 @@
-"""Objectives on any network, with any cells missing and nodes hidden: value and gradient; no optimiser.
+"""Objectives on any network, with any cells missing and nodes hidden, and the fit of its tables.
 
 Every objective is a loss, to be made small. With q_t the query's cells present in row t, e_t the other cells present,
 p_t = P(q_t | e_t) and w_t the weight of the row (Zhou 2002, sections 3.2.2, 3.7, 3.8 and 5.2.1):
