@@ -18,6 +18,13 @@ from tanager.errors import MemoryLimitError, OptionError
 from tanager.runtime.resources import physical_memory
 from tanager.table.columns import code_dtype
 
+Value = TypeVar("Value")
+Made = TypeVar("Made")
+Made_co = TypeVar("Made_co", covariant=True)
+Options = ParamSpec("Options")
+RowNumbers = NDArray[np.integer]
+Weights = NDArray[np.float64]
+
 Needs = Literal["families", "pairs", "counts", "passes", "order", "memory"]
 """From little to much:
 
@@ -60,13 +67,6 @@ def check_needs(part: str, needs: Needs, place: Place) -> None:
             f"{part} {WANTS[needs]}, and {TABLE[place]}.",
             hint="read the table, or a sample of it, into memory, or use parameters='conditional'.",
         )
-
-
-Value = TypeVar("Value")
-Made = TypeVar("Made")
-Made_co = TypeVar("Made_co", covariant=True)
-Options = ParamSpec("Options")
-RowNumbers = NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -199,9 +199,6 @@ def add(total: Value, more: Value) -> Value:
         return cast(Value, parts if isinstance(total, list) else tuple(parts))
     total += more  # type: ignore[operator]
     return total
-
-
-Weights = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
