@@ -252,7 +252,7 @@ class ValueRows:
         """Some of these rows, and others of them, with cut points learnt from the first alone."""
         new = [self._cut_column(node, kept) for node in range(len(self.columns))]
         n_states = tuple(n for n, _ in new)
-        codes = [own for _, own in new]
+        codes = [column_codes for _, column_codes in new]
         return _recode(kept, n_states, codes), _recode(others, n_states, codes)
 
     def _cut_column(self, node: int, kept: EncodedBatch) -> tuple[int, NDArray[np.integer]]:
@@ -275,6 +275,6 @@ class ValueRows:
 def _recode(batch: EncodedBatch, n_states: tuple[int, ...], new: Sequence[NDArray[np.integer]]) -> EncodedBatch:
     dtype = code_dtype(max((*n_states, batch.n_classes)))
     codes: Codes = np.empty(batch.codes.shape, dtype=dtype, order="F")
-    for node, own in enumerate(new):
-        np.take(own.astype(dtype), batch.codes[:, node], out=codes[:, node])
+    for node, column_codes in enumerate(new):
+        np.take(column_codes.astype(dtype), batch.codes[:, node], out=codes[:, node])
     return replace(batch, codes=codes, n_states=(*n_states, batch.n_classes))

@@ -143,8 +143,8 @@ def learn_categories(column: Column) -> tuple[Category, ...]:
     if isinstance(column, NumericColumn):
         return tuple(_as_category(value, column.unit) for value in _distinct(column.values).tolist())
     seen = occurring(column.indices, 0, len(column.dictionary))
-    found = [category for category, occurs in zip(column.dictionary, seen, strict=True) if occurs]
-    return tuple(found if column.ordered else sorted(found))
+    categories = [category for category, occurs in zip(column.dictionary, seen, strict=True) if occurs]
+    return tuple(categories if column.ordered else sorted(categories))
 
 
 def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
@@ -160,10 +160,10 @@ def _encode_numeric(column: Column, schema: ColumnSchema) -> NDArray[np.integer]
         values = column.values
     else:  # booleans
         values = np.array([*column.dictionary, np.nan], dtype=np.float64)[column.indices]
-    found = np.searchsorted(np.array(schema.cuts), values, side="right")
+    bins = np.searchsorted(np.array(schema.cuts), values, side="right")
     if values.dtype.kind == "f":
-        found[np.isnan(values)] = schema.empty_code
-    return found
+        bins[np.isnan(values)] = schema.empty_code
+    return bins
 
 
 def _encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
@@ -184,15 +184,15 @@ def check_same_type(column: Column, schema: ColumnSchema) -> bool:
     if not schema.categories and schema.kind == "categorical":
         return True  # nothing was there to learn a type from
     expected = _type_word(schema.categories[0]) if schema.categories else "numeric"
-    found = "numeric" if isinstance(column, NumericColumn) else _type_word(*column.dictionary[:1])
+    held = "numeric" if isinstance(column, NumericColumn) else _type_word(*column.dictionary[:1])
     if isinstance(column, NumericColumn) and column.unit != "number":
-        found = "dates" if schema.kind == "categorical" else "numeric"
-    if found == expected or {found, expected} == {"numeric", "booleans"}:
+        held = "dates" if schema.kind == "categorical" else "numeric"
+    if held == expected or {held, expected} == {"numeric", "booleans"}:
         return True
     if not missing_cells(column).all():
         example = f" ({column.dictionary[0]!r})" if isinstance(column, DictionaryColumn) else ""
         raise DataError(
-            f"column {column.name!r} of the table to predict holds {_plural(found)}{example}; "
+            f"column {column.name!r} of the table to predict holds {_plural(held)}{example}; "
             f"it was {expected} when the model was fitted.",
             hint="convert the column to the type used in training, or refit with categorical_features naming it.",
         )
@@ -229,13 +229,13 @@ def distinct_integers(values: Numbers) -> tuple[Numbers, Codes]:
     if present is None:
         distinct, positions = np.unique(values, return_inverse=True)
         return distinct, positions.astype(code_dtype(len(distinct)))
-    found = _add(present, low, values)
-    codes: Codes = np.empty(len(values), dtype=code_dtype(len(found)))
+    distinct = _add(present, low, values)
+    codes: Codes = np.empty(len(values), dtype=code_dtype(len(distinct)))
     if present.all():
         shift(values, low, codes)
     else:
         look_up((np.cumsum(present) - 1).astype(codes.dtype), values, low, codes)
-    return found, codes
+    return distinct, codes
 
 
 def _distinct(values: Numbers) -> Numbers:
@@ -258,8 +258,8 @@ def _narrow(values: Numbers) -> tuple[int, NDArray[np.bool_] | None]:
 
 def _add(present: NDArray[np.bool_], low: int, like: Numbers) -> Numbers:
     # Places wrap around in the values' own width, and so do the sums that undo it.
-    found: Numbers = np.flatnonzero(present).astype(like.dtype) + like.dtype.type(low)
-    return found
+    distinct: Numbers = np.flatnonzero(present).astype(like.dtype) + like.dtype.type(low)
+    return distinct
 
 
 def _as_category(value: float, unit: Unit) -> Category:
@@ -342,11 +342,11 @@ def occurring(cells: NDArray[np.integer], lowest: int, n_places: int) -> NDArray
     Mostly all are found among the first cells, and then the others are not looked at.
     """
     marked = np.zeros(n_places + 1, dtype=bool)  # a missing cell marks the spare last entry
-    found = marked[:-1]
+    occurs = marked[:-1]
     for first in range(0, len(cells), BLOCK_ROWS):
         places = cells[first : first + BLOCK_ROWS].astype(np.intp)
         places -= lowest
         marked[places] = True
-        if found.all():
+        if occurs.all():
             break
-    return found
+    return occurs

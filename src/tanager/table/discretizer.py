@@ -212,7 +212,7 @@ def _split_blocks(block: Indices, classes: NDArray[np.unsignedinteger], weights:
     origin = np.arange(block.max() + 1)  # the number each remaining block had at the start
     if origin.size == 1:
         return origin[1:]
-    found = []
+    cuts_by_depth = []
     while segments.starts.size:
         cuts = _best_cuts(segments, block, weights, first)
         starts = np.stack([segments.starts, cuts], axis=1).ravel()
@@ -220,7 +220,7 @@ def _split_blocks(block: Indices, classes: NDArray[np.unsignedinteger], weights:
         first = first | _changes(np.repeat(np.arange(starts.size), sizes)[block])
         parts = _Segments.measure(starts, block, weights, first)
         accepted = _pays(segments, parts.select(slice(0, None, 2)), parts.select(slice(1, None, 2)))
-        found.append(origin[cuts[accepted]])
+        cuts_by_depth.append(origin[cuts[accepted]])
         # Drop what is done, so that the work shrinks with the depth.
         going = np.repeat(accepted, 2) & (sizes > 1) & (parts.weight > 1)
         kept_blocks = np.repeat(going, sizes)
@@ -228,7 +228,7 @@ def _split_blocks(block: Indices, classes: NDArray[np.unsignedinteger], weights:
         block = (np.cumsum(kept_blocks) - 1)[block[kept_pairs]]
         weights, first, origin = weights[kept_pairs], first[kept_pairs], origin[kept_blocks]
         segments = replace(parts.select(going), starts=np.cumsum(sizes[going]) - sizes[going])
-    return np.sort(np.concatenate(found))
+    return np.sort(np.concatenate(cuts_by_depth))
 
 
 def _best_cuts(segments: _Segments, block: Indices, weights: Array, first: Flags) -> Indices:

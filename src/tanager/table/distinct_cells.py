@@ -39,8 +39,8 @@ def distinct_cells(table: RawTable, positions: Sequence[int]) -> dict[int, Colum
         numbering = _Numbering(len(part.positions))
         for _, block in part.blocks():
             numbering.add(block)
-        found = zip(part.positions, numbering.cells(), strict=True)
-        return {j: table.column_like(j, part.values(cells)) for j, cells in found if cells is not None}
+        columns = zip(part.positions, numbering.cells(), strict=True)
+        return {j: table.column_like(j, part.values(cells)) for j, cells in columns if cells is not None}
 
     return {j: column for columns in map_threads(find, _parts(table, positions)) for j, column in columns.items()}
 
@@ -181,8 +181,8 @@ class _Numbering:
 
     def cells(self) -> list[Words | None]:
         """The distinct cells of each column by number, (n_distinct, width); None where they are too many."""
-        found = zip(self._cells, self._n_distinct.tolist(), strict=True)
-        return [cells[:n_distinct] if n_distinct >= 0 else None for cells, n_distinct in found]
+        columns = zip(self._cells, self._n_distinct.tolist(), strict=True)
+        return [cells[:n_distinct] if n_distinct >= 0 else None for cells, n_distinct in columns]
 
 
 def _number(words: NDArray[Any]) -> list[Numbered | None]:

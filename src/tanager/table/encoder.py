@@ -231,16 +231,16 @@ class TableEncoder:
         if every is None:
             return False
         cells = column.values if isinstance(column, NumericColumn) else column.indices
-        found, unseen = self._codes_of(position, every)
+        final, unseen = self._codes_of(position, every)
         if self.unseen_is_error and unseen.any():
             is_error = np.empty(len(cells), dtype=np.uint8)
             look_up(unseen.astype(np.uint8), cells, lowest, is_error)
             if is_error.any():
                 return False
-        if isinstance(column, NumericColumn) and np.array_equal(found, np.arange(len(found))):
+        if isinstance(column, NumericColumn) and np.array_equal(final, np.arange(len(final))):
             shift(cells, lowest, out)
         else:
-            look_up(found.astype(out.dtype), cells, lowest, out)
+            look_up(final.astype(out.dtype), cells, lowest, out)
         return True
 
 

@@ -168,17 +168,17 @@ def _find_kinds(batch: EncodedBatch, parts: int, unit: float) -> Blocks[RowKinds
 
 def _find_rows(rows: Rows, wanted: Words, unit: float) -> EncodedBatch:
     """A row of each kind, by ascending key."""
-    found = rows.sum(partial(_take_kinds, wanted=wanted, unit=unit), "take").values
-    batch = join_blocks(found, rows.n_states)
+    blocks = rows.sum(partial(_take_kinds, wanted=wanted, unit=unit), "take").values
+    batch = join_blocks(blocks, rows.n_states)
     first = np.unique(_keys(batch, unit), return_index=True)[1]
     return replace(batch.take(first), weights=None)
 
 
 def _take_kinds(batch: EncodedBatch, wanted: Words, unit: float) -> Blocks[EncodedBatch]:
     keys = _keys(batch, unit)
-    found = np.flatnonzero(wanted[np.searchsorted(wanted[:-1], keys)] == keys)
-    first = np.unique(keys[found], return_index=True)[1]
-    return Blocks((batch.take(found[first]),))
+    places = np.flatnonzero(wanted[np.searchsorted(wanted[:-1], keys)] == keys)
+    first = np.unique(keys[places], return_index=True)[1]
+    return Blocks((batch.take(places[first]),))
 
 
 def _keys(batch: EncodedBatch, unit: float) -> Words:

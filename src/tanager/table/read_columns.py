@@ -418,9 +418,9 @@ def _mixed_types(name: str, values: NDArray[np.generic]) -> DataError:
                 hint="numbers must be finite, whole ones have at most 64 bits, and text must be valid Unicode.",
             )
         first.setdefault(family, (row, value))
-    found = " and ".join(f"{family} ({value!r}, row {row})" for family, (row, value) in first.items())
+    kinds = " and ".join(f"{family} ({value!r}, row {row})" for family, (row, value) in first.items())
     mixes = "mixes" if len(first) > 1 else "holds several types of"
-    return DataTypeError(f"column {name!r} {mixes} {found}.", hint="convert the column to one type.")
+    return DataTypeError(f"column {name!r} {mixes} {kinds}.", hint="convert the column to one type.")
 
 
 def _family_of(value: object) -> str | None:
@@ -482,10 +482,10 @@ def arrow_moments(name: str, values: NDArray[Any]) -> NDArray[Any]:
         raise DataTypeError(f"column {name!r} holds {values.dtype} cells, which have no unit.", hint="give them one.")
     if unit in ("s", "ms", "us", "ns") or values.dtype == "M8[D]":
         return values
-    found = values.astype(f"{values.dtype.kind}8[us]")
-    if unit in COARSE_UNITS and ((found.astype(values.dtype) != values) & ~np.isnat(values)).any():
+    moments = values.astype(f"{values.dtype.kind}8[us]")
+    if unit in COARSE_UNITS and ((moments.astype(values.dtype) != values) & ~np.isnat(values)).any():
         raise too_far(name)
-    return found
+    return moments
 
 
 def too_far(name: str) -> DataError:

@@ -238,28 +238,28 @@ def encode_labels(
 ) -> tuple[NDArray[np.generic], Codes]:
     """The classes, ascending or as given, and each row's position among them; a label outside those is refused."""
     if labels.dtype.kind in "iu":
-        found, codes = distinct_integers(labels)
+        labels_held, codes = distinct_integers(labels)
     else:
-        found, codes = _distinct_labels(labels)
+        labels_held, codes = _distinct_labels(labels)
     if classes is not None:
-        outside = np.setdiff1d(found, classes)
+        outside = np.setdiff1d(labels_held, classes)
         if len(outside):
             raise DataError(
                 f"y holds the class {outside.tolist()[0]!r}, which is not among the classes {classes.tolist()}."
             )
         order = np.argsort(classes)  # another library's may be in any order
-        places = order[np.searchsorted(classes, found, sorter=order)]
-        found, codes = classes, places.astype(code_dtype(len(classes)))[codes]
-    return found, codes
+        places = order[np.searchsorted(classes, labels_held, sorter=order)]
+        labels_held, codes = classes, places.astype(code_dtype(len(classes)))[codes]
+    return labels_held, codes
 
 
 def _distinct_labels(labels: NDArray[np.generic]) -> tuple[NDArray[np.generic], Codes]:
     try:
-        found, codes = np.unique(labels, return_inverse=True)
+        distinct, codes = np.unique(labels, return_inverse=True)
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels})
         raise DataError(f"the class column mixes labels of types {', '.join(kinds)}; expected one type.") from None
-    return found, codes.astype(code_dtype(len(found)))
+    return distinct, codes.astype(code_dtype(len(distinct)))
 
 
 def missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:

@@ -54,7 +54,7 @@ class TorchEngine:
 
     def count(self, batch: EncodedBatch, node_sets: Sequence[tuple[int, ...]]) -> list[CountTable]:
         rows = self.rows(batch)
-        found: dict[int, CountTable] = {}
+        by_place: dict[int, CountTable] = {}
         for length in {len(nodes) for nodes in node_sets}:
             places = [place for place, nodes in enumerate(node_sets) if len(nodes) == length]
             sets = [node_sets[place] for place in places]
@@ -63,8 +63,8 @@ class TorchEngine:
                 rows.device,
                 f"counting {len(sets)} tables",
             )
-            found.update(zip(places, tables, strict=True))
-        return [found[place] for place in range(len(node_sets))]
+            by_place.update(zip(places, tables, strict=True))
+        return [by_place[place] for place in range(len(node_sets))]
 
     def count_stack(self, batch: EncodedBatch, node_sets: NDArray[np.int64]) -> CountTable:
         rows = self.rows(batch)
@@ -276,9 +276,9 @@ class OneHots:
         total: torch.Tensor | None = None
         with _full_precision():
             for matrix, weighted in self.parts(c):
-                found = _multiply(weighted[left], matrix[right])
+                product = _multiply(weighted[left], matrix[right])
                 # Sums of several parts may exceed what float32 holds exactly.
-                total = found if total is None else total.to(torch.float64) + found
+                total = product if total is None else total.to(torch.float64) + product
         if total is None:
             shape = (len(range(*left.indices(len(self._cells)))), len(range(*right.indices(len(self._cells)))))
             return torch.zeros(shape, dtype=torch.float64, device=self._rows.device)

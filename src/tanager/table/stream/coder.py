@@ -57,7 +57,7 @@ class ColumnCoder:
         self._categorical = True
         self._text = TextCoder()
         self._numbers: NumberCoder | None = None
-        self._gaps: NDArray[np.float64] = np.zeros(1)
+        self._missing: NDArray[np.float64] = np.zeros(1)
         self._empty: tuple[NumericColumn, bool] | None = None
 
     def encode(self, column: Column, categorical: bool, rows: BatchRows, out: Codes) -> RawCells:
@@ -67,8 +67,8 @@ class ColumnCoder:
         """
         counted = count_missing(column, rows.class_codes, rows.weights, rows.n_classes)
         if counted.any():
-            counted[: len(self._gaps)] += self._gaps
-            self._gaps = counted
+            counted[: len(self._missing)] += self._missing
+            self._missing = counted
             if missing_cells(column).all() and (self._like is None or kind_of(column) != kind_of(self._like)):
                 if isinstance(column, NumericColumn):
                     self._empty = (column, categorical)
@@ -112,18 +112,18 @@ class ColumnCoder:
     def statistics(self, name: str, class_order: NDArray[np.integer]) -> ColumnStatistics:
         """What was counted; class c of the batches is class `class_order[c]`."""
         n_classes = len(class_order)
-        n_gaps = np.zeros(n_classes)
-        n_gaps[class_order[: len(self._gaps)]] = self._gaps
+        n_missing = np.zeros(n_classes)
+        n_missing[class_order[: len(self._missing)]] = self._missing
         if self._like is None or isinstance(self._like, DictionaryColumn):
             like = self._like or DictionaryColumn(name, np.empty(0, np.int32), ())
             position = {category: k for k, category in enumerate(self._text.entries)}
             values = np.array([position[category] for category in self._text.dictionary], dtype=np.float64)
             counts = ValueCounts.of_distinct(values)
-            return ColumnStatistics(replace(like, dictionary=tuple(position)), counts, n_gaps, True)
+            return ColumnStatistics(replace(like, dictionary=tuple(position)), counts, n_missing, True)
         assert self._numbers is not None
-        found = self._numbers.counts()
-        counts = count_values(found.values, class_order[found.classes], found.weights, n_classes=n_classes)
-        return ColumnStatistics(self._like, replace(counts, n_rows=found.n_rows), n_gaps, self._categorical)
+        held = self._numbers.counts()
+        counts = count_values(held.values, class_order[held.classes], held.weights, n_classes=n_classes)
+        return ColumnStatistics(self._like, replace(counts, n_rows=held.n_rows), n_missing, self._categorical)
 
     def learn(
         self, name: str, class_order: NDArray[np.integer], discretizer: Discretizer, missing_states: bool, fine: bool
@@ -135,14 +135,14 @@ class ColumnCoder:
 
     def final_codes(self, schema: ColumnSchema, dtype: np.dtype[np.unsignedinteger]) -> FinalCodes:
         """What the codes stand for by a schema, that of these rows or of others; a category it lacks is missing."""
-        found: NDArray[np.integer] = np.empty(0, dtype=np.intp)
+        codes: NDArray[np.integer] = np.empty(0, dtype=np.intp)
         if isinstance(self._like, NumericColumn):
-            found = encode_column(replace(self._like, values=self.values), schema)
+            codes = encode_column(replace(self._like, values=self.values), schema)
         elif self._like is not None:
             indices = np.arange(len(self._text.dictionary), dtype=np.int32)
-            found = encode_column(DictionaryColumn(schema.name, indices, tuple(self._text.dictionary)), schema)
-        found = np.minimum(found, schema.missing_code)
-        return FinalCodes(schema, np.append(found, schema.empty_code).astype(dtype), not self.incomplete)
+            codes = encode_column(DictionaryColumn(schema.name, indices, tuple(self._text.dictionary)), schema)
+        codes = np.minimum(codes, schema.missing_code)
+        return FinalCodes(schema, np.append(codes, schema.empty_code).astype(dtype), not self.incomplete)
 
     @property
     def n_values(self) -> int:
@@ -157,7 +157,7 @@ class ColumnCoder:
     @property
     def incomplete(self) -> bool:
         """Whether a cell was missing."""
-        return bool(self._gaps.any())
+        return bool(self._missing.any())
 
     @property
     def values(self) -> NDArray[np.generic]:
@@ -165,8 +165,8 @@ class ColumnCoder:
         if isinstance(self._like, NumericColumn):
             assert self._numbers is not None
             return self._numbers.vocabulary.values.astype(self._like.values.dtype)
-        found = np.array(list(self._text.dictionary))
-        return found if found.dtype.kind in "biuf" else np.array(list(self._text.dictionary), dtype=object)
+        categories = np.array(list(self._text.dictionary))
+        return categories if categories.dtype.kind in "biuf" else np.array(list(self._text.dictionary), dtype=object)
 
     @property
     def unit(self) -> Unit:
@@ -247,8 +247,8 @@ class NumberCoder:
         cells = np.minimum(codes, n_values).astype(np.intp)
         cells *= n_classes
         cells += rows.class_codes
-        found: NDArray[Any] = np.bincount(cells, rows.weights, minlength=(n_values + 1) * n_classes)
-        counted = found.reshape(-1, n_classes)[:-1]
+        flat: NDArray[Any] = np.bincount(cells, rows.weights, minlength=(n_values + 1) * n_classes)
+        counted = flat.reshape(-1, n_classes)[:-1]
         self._n_rows += int(counted.sum() if rows.weights is None else np.count_nonzero(codes < n_values))
         counted[: self._counted.shape[0], : self._counted.shape[1]] += self._counted
         self._counted = counted
@@ -319,9 +319,9 @@ class NumberVocabulary:
         new = present & (self._find(distinct) == UNKNOWN)
         if new.any():
             self._append(np.unique(distinct[new]) + distinct.dtype.type(0))  # -0.0 is 0.0
-        found = np.where(present, self._find(distinct), UNKNOWN)
+        known = np.where(present, self._find(distinct), UNKNOWN)
         codes = _room_for(len(self.values), out)
-        codes[:] = found[encoded.indices.to_numpy(zero_copy_only=False)]
+        codes[:] = known[encoded.indices.to_numpy(zero_copy_only=False)]
         return codes
 
     def _find(self, values: Numbers) -> NDArray[np.intp]:

@@ -84,12 +84,12 @@ class Stream:
         self.check()
 
     def _with_rows(self) -> Iterator[object]:
-        found = False
+        has_rows = False
         for frame in self.frames:
             if not hasattr(frame, "__len__") or len(frame):
-                found = True
+                has_rows = True
                 yield frame
-        if not found:
+        if not has_rows:
             raise DataError("the table has no row: every batch is empty.")
 
     def _arrange(self, table: RawTable, names: tuple[str, ...], number: int) -> RawTable:
@@ -150,8 +150,8 @@ def _open_dataset(dataset: Any, columns: Sequence[str] | None) -> Stream:
     _check_columns(dataset)
 
     def check() -> None:
-        for file, found, expected in zip(files, _fingerprints(files), before, strict=True):
-            if found != expected:
+        for file, now, expected in zip(files, _fingerprints(files), before, strict=True):
+            if now != expected:
                 raise FileError(f"file {file!r} changed while it was read.", hint="fit again when nobody writes to it.")
 
     fragments = plain_fragments(dataset)
@@ -209,11 +209,11 @@ def _check_columns(dataset: Any) -> None:
 
 def _fingerprints(files: Sequence[str]) -> list[tuple[int, int] | None]:
     """Size and time of the last change of each file on this machine; None for others."""
-    found: list[tuple[int, int] | None] = []
+    prints: list[tuple[int, int] | None] = []
     for file in files:
         stat = Path(file).stat() if Path(file).exists() else None
-        found.append(None if stat is None else (stat.st_size, stat.st_mtime_ns))
-    return found
+        prints.append(None if stat is None else (stat.st_size, stat.st_mtime_ns))
+    return prints
 
 
 def plain_fragments(dataset: Any) -> list[Any]:
