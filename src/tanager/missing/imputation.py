@@ -13,6 +13,7 @@ from scipy.special import softmax
 
 from tanager.arrays import Array, Codes, Ints
 from tanager.errors import DataError
+from tanager.runtime import PicklesFields
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema
 
@@ -30,7 +31,7 @@ GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 
 @dataclass(frozen=True)
-class Imputation:
+class Imputation(PicklesFields):
     """F(x) = sum_k shares[k] prod_i tables[i][k, x_i], and corrections of what is averaged over it.
 
     The corrections are added to the log probabilities of the classes, so that a row of unknown cells has the class
