@@ -27,7 +27,7 @@ from tanager import (
 )
 from tanager.classifiers.base import encode_table
 from tanager.errors import DataError
-from tanager.missing.average import N_DRAWS, N_DRAWS_WITH_TREES, Averaged, learn_imputation
+from tanager.missing.average import Averaged, learn_imputation
 from tanager.missing.imputation import MAX_CELLS, MAX_COMPONENTS, learn_mixture, spread_numbers
 from tanager.parameters import PARAMETERS
 from tanager.table.columns import code_dtype
@@ -296,14 +296,6 @@ def test_all_is_learnt_by_fit_and_no_training_row_is_kept(tmp_path):
     # A component is of many rows, and its cells are bins of many values.
     document = json.loads((tmp_path / "model.json").read_text())["imputation"]
     assert len(document["shares"]) <= 200 / 15 + 2
-
-
-def test_models_with_trees_take_fewer_draws():
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.integers(0, 2, (600, 5)).astype(str), columns=list("abcde"))
-    parity = (X.iloc[:, :3] == "1").sum(axis=1) % 2
-    assert AdditiveClassifier().fit(X, parity).missing_rule_.imputation.n_draws == N_DRAWS_WITH_TREES
-    assert AdditiveClassifier(trees=False).fit(X, parity).missing_rule_.imputation.n_draws == N_DRAWS
 
 
 def test_averaging_loses_less_than_expected_effects():

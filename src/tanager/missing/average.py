@@ -21,8 +21,8 @@ from tanager.runtime.resources import map_threads
 from tanager.table.columns import code_dtype
 from tanager.table.rows import Rows
 
-BLOCK_ROWS = 512
-N_DRAWS, N_DRAWS_WITH_TREES = 32, 16
+BLOCK_ROWS = 1_024
+N_DRAWS = 16
 LARGEST_CORRECTION = 10.0
 ROUNDING = 1e-9
 # States with a correction of their own, the most frequent ones.
@@ -94,7 +94,7 @@ class Averaged(MissingRule):
             "draws": self.imputation.n_draws,
             "shares": np.log(found.shares),
             "logs": np.delete(found.log_tables, self._starts[1:] - 1, axis=0).ravel(),
-            "completions": self._draws.astype(np.int32).ravel(),
+            "completions": np.moveaxis(self._draws, 0, 2).astype(np.int32).ravel(),
             "nothing": found.nothing,
             "corrections": np.concatenate([entries.ravel() for entries in found.states]),
         }
@@ -113,18 +113,26 @@ class Averaged(MissingRule):
 
         def average(first: int) -> None:
             rows = slice(first, first + BLOCK_ROWS)
-            logs = self.network.log_joint(self._complete(codes[rows]), normalized=True)
-            found[rows] = np.exp(logs).reshape(-1, self.imputation.n_draws, found.shape[1]).mean(axis=1)
+            shares = np.ascontiguousarray(self.network.log_joint(self._complete(codes[rows])).T)
+            shares -= shares.max(axis=0)
+            np.exp(shares, out=shares)
+            shares /= shares.sum(axis=0)
+            found[rows] = shares.reshape(len(shares), -1, self.imputation.n_draws).mean(axis=2).T
 
         map_threads(average, range(0, len(codes), BLOCK_ROWS))
         return found
 
     def _complete(self, codes: Codes) -> Codes:
         """(n_rows * n_draws, n_attributes) each row with draws of what its unknown cells may hold."""
-        drawn = self._draws[self._components(codes), np.arange(self.imputation.n_draws)]
-        unknown = codes == np.array(self.network.n_states[:-1])
-        rows = np.where(unknown[:, np.newaxis], drawn, codes[:, np.newaxis])
-        return rows.reshape(-1, codes.shape[1]).astype(codes.dtype, copy=False)
+        components, n_draws = self._components(codes), self.imputation.n_draws
+        columns = np.empty((codes.shape[1], len(codes), n_draws), dtype=codes.dtype)
+        for attribute, n_states in enumerate(self.network.n_states[:-1]):
+            columns[attribute] = codes[:, attribute, np.newaxis]
+            unknown = np.flatnonzero(codes[:, attribute] == n_states)
+            if len(unknown):
+                columns[attribute, unknown] = self._draws[attribute][components[unknown], np.arange(n_draws)]
+        completed: Codes = columns.reshape(len(columns), -1).T
+        return completed
 
     def _components(self, codes: Codes) -> Ints:
         """(n_rows, n_draws) the component of each draw: ascending, and so many of each as F(component | known) says."""
@@ -149,12 +157,12 @@ class Averaged(MissingRule):
 
     @cached_property
     def _draws(self) -> Codes:
-        """(components, n_draws, attributes) at the fine granularity."""
+        """(attributes, components, n_draws) at the fine granularity."""
         ranks = np.argsort(np.argsort(np.array(self.network.nodes[:-1]), kind="stable"))
         draws = self.imputation.draws(ranks.tolist())
         coarse = draws.reshape(-1, draws.shape[2]).astype(np.uint64)
         fine = self.network.refine(coarse).reshape(draws.shape)
-        return fine.astype(code_dtype(max(self.network.n_states)))
+        return np.ascontiguousarray(np.moveaxis(fine, 2, 0), dtype=code_dtype(max(self.network.n_states)))
 
 
 def learn_imputation(
@@ -173,9 +181,7 @@ def learn_imputation(
         coarse.append(grouped)
     shares, tables = learn_mixture(rows, classes, coarse)
     none = tuple(np.zeros((len(counts) + 1, len(classes))) for counts in by_state)
-    # Trees make a draw several times as slow.
-    n_draws = N_DRAWS if network.is_looked_up else N_DRAWS_WITH_TREES
-    found = Imputation(n_draws, shares, tables, np.zeros(len(classes)), none)
+    found = Imputation(N_DRAWS, shares, tables, np.zeros(len(classes)), none)
     return _corrected(Averaged(network, found), classes, by_state).reordered(order)
 
 
