@@ -58,7 +58,7 @@ def explain(
     """Show what each attribute adds to the log odds of each row; without DATA, how strong each attribute is.
 
     The log odds of a row (nats) are a sum: of the base rate, how often the training rows have each class; the
-    baseline, what the model adds to it for an average row; and what each attribute adds. A missing cell says what
+    baseline, what the model adds to it for an average row; and what each attribute adds. An unknown cell says what
     became of it. A model of effects has a term for each attribute and for each of its pairs.
 
     Examples:

@@ -140,9 +140,9 @@ def _imputation(program: Program) -> Document | None:
 
 MARK = "Written by Tanager"
 MISSING_RULES = {
-    "looked up": "A missing cell has a number of its own, as in Python.",
-    "summed out": "A missing cell is summed out, as in Python.",
-    "averaged": "A row with a missing cell is averaged over what it may hold, as in Python.",
+    "looked up": "An unknown cell has a number of its own, as in Python.",
+    "summed out": "An unknown cell is summed out, as in Python.",
+    "averaged": "A row with an unknown cell is averaged over what it may hold, as in Python.",
     "refused": "A row with a missing cell, or an unseen category, is refused: it has no probabilities.",
 }
 
@@ -150,7 +150,7 @@ MISSING_RULES = {
 def describe(program: Program) -> list[str]:
     """Lines without line breaks in ASCII, each for a comment of its own."""
     unseen = (
-        "An unseen category refuses the row." if program.unseen_refused else "An unseen category is a missing cell."
+        "An unseen category refuses the row." if program.unseen_refused else "An unseen category is an unknown cell."
     )
     lines = [
         f"{MARK} {__version__}: P({ascii_text(program.target.name)} | row), equal to predict_proba.",
