@@ -222,7 +222,7 @@ OF_COUNTS = [
     NaiveBayesClassifier(missing="average", **FEW),
     BayesianNetworkClassifier("tan", parameters="frequency", **FEW),
     BayesianNetworkClassifier("tan", "bdeu", Frequency("friedman"), missing="category", **FEW),
-    BayesianNetworkClassifier("tan", "acll", "acll", engine="numba", **FEW),
+    BayesianNetworkClassifier("tan", "acll", "acll", missing="skip", engine="numba", **FEW),
     BayesianNetworkClassifier("aode", parameters="frequency", **FEW),
     BayesianNetworkClassifier(AnDE(weights="information", subsumption=20), parameters="frequency", **FEW),
 ]
@@ -265,6 +265,7 @@ class OwnTable(Frequency):
     "clf",
     [
         BayesianNetworkClassifier("tan", parameters="conditional", **FEW),
+        BayesianNetworkClassifier("tan", parameters="acll", **FEW),
         BayesianNetworkClassifier("kdb", parameters="frequency", **FEW),
         BayesianNetworkClassifier("tan", "cll", "frequency", **FEW),
         BayesianNetworkClassifier("tan", parameters=OwnTable(), **FEW),

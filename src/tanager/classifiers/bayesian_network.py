@@ -21,7 +21,7 @@ from tanager.registry import resolve
 from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.structure import STRUCTURES, StructureLearner
 from tanager.table.discretizer import sees_class
-from tanager.table.rows import Place
+from tanager.table.rows import Place, most_needed
 
 REGISTRIES: Mapping[str, Mapping[str, Callable[[], Any]]] = {
     "structure": STRUCTURES,
@@ -175,11 +175,11 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
         learner = self._learner()
         parameters = learner.parameters
         return RowNeeds(
-            learner.needs,
+            most_needed(learner.needs, "passes") if learner.averages else learner.needs,  # imputation reads rows
             missing_states=self.missing == "category",
             unlabelled=parameters.learns_without_class,
             cuts_again=parameters.holds_out and sees_class(self.discretizer),
-            pairs=learner.needs == "pairs" or learner.averages,
+            pairs=learner.needs == "pairs",
         )
 
     def _check_place(self, place: Place) -> None:
