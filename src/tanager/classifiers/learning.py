@@ -34,7 +34,7 @@ from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.structure import STRUCTURES, LearntStructure, Step, StructureLearner, StructureTask
 from tanager.structure.dag import Dag
 from tanager.table.columns import code_dtype
-from tanager.table.rows import EncodedBatch, Needs, Place, Rows, check_needs, gather, most_needed
+from tanager.table.rows import EncodedBatch, Needs, Place, Rows, check_needs, exceeds, gather, most_needed
 from tanager.table.schema import ColumnSchema
 from tanager.tuning.fit import STRENGTHS, QueryRows, TuneRun
 
@@ -148,7 +148,9 @@ class NetworkLearner:
         imputation = None
         if self.averages and not n_hidden and learnt.network.kind == "tables":
             classes, by_state = table.class_counts(counts), table.state_counts(counts)
-            imputation = learn_imputation(learnt.network, table.rows, classes, by_state, order)
+            # A learner of counts alone has no rows where they come in a stream, so nowhere.
+            rows = table.rows if exceeds(self.needs, "pairs") else EncodedBatch.empty(learnt.network.n_states)
+            imputation = learn_imputation(learnt.network, rows, classes, by_state, order)
         trace = Trace(structure.steps, learnt.trace, float(f"{perf_counter() - start:.3g}"))
         return Learnt(learnt.network.reordered(order), imputation, trace, counts, structure.score)
 
