@@ -92,6 +92,7 @@ _MOVED = {
         "BCKGClassifier",
         "HillClimbClassifier",
         "KDBClassifier",
+        "NaiveBayesClusterer",
         "SelectiveNaiveBayesClassifier",
         "information",
     ],
@@ -101,7 +102,6 @@ _MOVED = {
     "tanager.table": ["MDLPDiscretizer"],
 }
 _REMOVED = {
-    "NaiveBayesClusterer": "use stepmix.StepMix(measurement='categorical') for latent class analysis",
     "ConformalClassifier": "use mapie.classification.CrossConformalClassifier with a classifier of Tanager",
     "conformal_sets": "use mapie.classification.CrossConformalClassifier with a classifier of Tanager",
     "learning_curve": "use sklearn.model_selection.learning_curve with a classifier of Tanager",

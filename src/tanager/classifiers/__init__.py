@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tanager.classifiers.additive import AdditiveClassifier
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.clustering import NaiveBayesClusterer
 from tanager.classifiers.presets import (
     BCKGClassifier,
     HillClimbClassifier,
@@ -21,6 +22,7 @@ __all__ = [
     "HillClimbClassifier",
     "KDBClassifier",
     "NaiveBayesClassifier",
+    "NaiveBayesClusterer",
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "information",
