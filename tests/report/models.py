@@ -67,7 +67,7 @@ def mixed_table(
 
 def with_trees(seed: int, n_classes: int = 3, missing: str = "auto") -> AdditiveClassifier:
     """A network of effects and trees: in half of the towns and jobs age says the opposite."""
-    X, y = mixed_table(seed, n_rows=2_000, n_classes=n_classes, gaps=0.05)
+    X, y = mixed_table(seed, n_rows=3_000, n_classes=n_classes, gaps=0.05)
     clf = AdditiveClassifier(missing=missing).fit(X, y)
     assert clf.model_.forest is not None
     return clf
