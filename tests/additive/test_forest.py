@@ -9,11 +9,10 @@ import pytest
 
 from additive.random_forests import random_forest, walk
 from tanager.additive import forest as forest_module
-from tanager.additive.boost import Boosting, TreeKind
 from tanager.additive.document import read_forest, write_forest
 from tanager.additive.forest import Forest
 from tanager.additive.grow import Codebook
-from tanager.additive.trees import _tree
+from tanager.additive.trees import Boosting, TreeKind, _tree
 from tanager.errors import DataError
 from tanager.network.document import DocumentError
 from tanager.table.schema import ColumnSchema

@@ -16,7 +16,7 @@ from sklearn.metrics import accuracy_score
 import tanager
 from all_parts import FITTING, make_classifier
 from tanager import BayesianNetworkClassifier, classifiers, structure_score
-from tanager.additive.trace import AdditiveTrace
+from tanager.additive.model import AdditiveTrace
 from tanager.errors import OptionError
 from tanager.parameters import Conditional
 from tanager.parameters.conditional.cross_validation import split_folds

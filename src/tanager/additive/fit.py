@@ -10,10 +10,9 @@ import numpy as np
 from tanager.additive.bases import Pairs, Terms, coarse_shares, pair_parts
 from tanager.additive.choose import CLOSE, PAIRS_PER_ATTRIBUTE, ROUGH, Fitter, Mixture, Search
 from tanager.additive.folds import MAX_FITTED, MAX_ROWS, N_FOLDS, Folds, Sample
-from tanager.additive.model import AdditiveModel
+from tanager.additive.model import AdditiveModel, AdditiveTrace
 from tanager.additive.objective import Objective, probabilities
 from tanager.additive.pairs import MAX_PAIRED, rank_pairs
-from tanager.additive.trace import AdditiveTrace
 from tanager.additive.trees import choose_trees, grow_forest
 from tanager.arrays import Array
 from tanager.runtime.resources import one_blas_thread

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -17,6 +17,7 @@ from tanager.network import AnyNetwork
 from tanager.network.columns import HasColumns, Term
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.network.network import Network
+from tanager.parameters.protocol import ParameterTrace
 from tanager.runtime.resources import map_threads
 from tanager.structure.dag import Dag
 from tanager.table.columns import code_dtype
@@ -320,3 +321,29 @@ def _percent(share: float) -> str:
 LookedUpModel = Network | AdditiveModel
 """One whose log odds are a sum of look-ups."""
 AnyModel = AnyNetwork | AdditiveModel
+
+
+@dataclass(frozen=True)
+class AdditiveTrace(ParameterTrace):
+    """What was chosen on the folds, and by what.
+
+    pairs              how many pairs the model has
+    tree_share         weight of the trees in the mean of effects and trees, from 0 to 1
+    tree_rounds        boosting rounds of each forest
+    tree_forests       how many forests are averaged
+    zero_attributes    names of the attributes whose effects are all exactly zero
+    monotone           names of the attributes whose effects were constrained
+    validation_losses  what was tried on the folds, in words, and its mean validation loss, in the order of the trials
+    change_of_p        estimate of the largest |change of P(class | row)| if the fit went on; None if not known
+    seconds            that the fit took, by the clock on the wall; None where that is not known: files do not keep it
+    """
+
+    pairs: int = 0
+    tree_share: float = 0.0
+    tree_rounds: int = 0
+    tree_forests: int = 0
+    zero_attributes: tuple[str, ...] = ()
+    monotone: tuple[str, ...] = ()
+    validation_losses: tuple[tuple[str, float], ...] = ()
+    change_of_p: float | None = None
+    seconds: float | None = field(default=None, compare=False)

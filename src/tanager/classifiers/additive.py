@@ -14,10 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from tanager.additive.choose import PAIRS_PER_ATTRIBUTE
 from tanager.additive.fit import AdditiveOptions, fit_additive
 from tanager.additive.importance import effect_columns, tree_share
-from tanager.additive.model import AdditiveModel
+from tanager.additive.model import AdditiveModel, AdditiveTrace
 from tanager.additive.options import MonotonicConstraints, Pairs, check_options, read_options
 from tanager.additive.pairs import FEW_CELLS
-from tanager.additive.trace import AdditiveTrace
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.coded_table import CodedTable, RowNeeds
 from tanager.classifiers.estimate import refuse_too_large, table_sizes

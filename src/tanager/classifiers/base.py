@@ -16,8 +16,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.additive.importance import class_odds
-from tanager.additive.model import AnyModel
-from tanager.additive.trace import AdditiveTrace
+from tanager.additive.model import AdditiveTrace, AnyModel
 from tanager.arrays import Codes
 from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
 from tanager.classifiers.coded_table import CodedTable, RowNeeds, code_stream, code_table, read_labelled

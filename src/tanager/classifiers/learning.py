@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from tanager.additive.model import AnyModel
-from tanager.additive.trace import AdditiveTrace
+from tanager.additive.model import AdditiveTrace, AnyModel
 from tanager.arrays import Codes
 from tanager.classifiers.coded_table import CodedTable
 from tanager.classifiers.estimate import family_sizes, refuse_too_large

@@ -36,9 +36,8 @@ import tanager.parameters
 import tanager.scores
 import tanager.structure
 from tanager.additive.document import effect_parts, read_effect_parts
-from tanager.additive.model import AdditiveModel, AnyModel
+from tanager.additive.model import AdditiveModel, AdditiveTrace, AnyModel
 from tanager.additive.options import check_options
-from tanager.additive.trace import AdditiveTrace
 from tanager.arrays import Array
 from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
 from tanager.classifiers import AdditiveClassifier, BayesianNetworkClassifier

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tanager.additive.forest import Forest
-from tanager.additive.trace import AdditiveTrace
+from tanager.additive.model import AdditiveTrace
 from tanager.check import preprocessing
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.learning import Trace

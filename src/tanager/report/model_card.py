@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.additive.model import AnyModel
-from tanager.additive.trace import AdditiveTrace
+from tanager.additive.model import AdditiveTrace, AnyModel
 from tanager.classifiers.base import TableClassifier
 from tanager.metrics.quality import NAMES, show
 from tanager.parameters.protocol import ParameterTrace

@@ -5,11 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tanager.additive import boost as boost_module
-from tanager.additive.boost import LARGEST_VALUE, PENALTY, RATE, Boosting, TreeKind
+from tanager.additive import trees as trees_module
 from tanager.additive.folds import Folds, Sample
 from tanager.additive.objective import row_losses
-from tanager.additive.trees import PATIENCE, TreeChoice, choose_trees, codebook, ends, grow_forest
+from tanager.additive.trees import (
+    LARGEST_VALUE,
+    PATIENCE,
+    PENALTY,
+    RATE,
+    Boosting,
+    TreeChoice,
+    TreeKind,
+    choose_trees,
+    codebook,
+    ends,
+    grow_forest,
+)
 from tanager.table.schema import ColumnSchema
 
 COLUMNS = (
@@ -126,7 +137,7 @@ def test_a_fraction_of_the_attributes_is_asked_for_and_differs_by_seed_and_run()
 def test_trimmed_rows_have_no_influence_on_splits_but_on_values(monkeypatch):
     """Where everything below the mean is trimmed, values are still those of all rows in a leaf."""
     codes, classes, weights = rows(6, 200, 2)
-    monkeypatch.setattr(boost_module, "TRIMMED", 1.0)
+    monkeypatch.setattr(trees_module, "TRIMMED", 1.0)
     boosting = Boosting(TreeKind(2, 1.0), codes, classes, weights[:, np.newaxis], 2, codebook(COLUMNS))
     boosting.grow(keep=True)
     ends_in = np.array([leaf(boosting.rounds[0], 0, each) for each in codes])
