@@ -45,7 +45,7 @@ def normal(generator, n_rows=300):
         *((two_of_ten, structure, 20) for structure in WITH_STRENGTHS),
         (thirty_of_three, "tan", 20),
         (thirty_of_three, "kdb", 20),
-        (thirty_of_three, "additive", 10),
+        (thirty_of_three, "additive", 20),
         (thirty_of_three, "hill-climb", 5),
         (thirty_of_three, "bckg", 4),
         (normal, "naive-bayes", 2),
