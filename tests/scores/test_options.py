@@ -53,7 +53,7 @@ class WrongShape:
         (FCLL(a=0), "FCLL: a=0"),
         (FCLL(a=1, b=-1), "FCLL: b=-1"),
     ],
-    ids=lambda value: None if isinstance(value, str) else repr(value),
+    ids=lambda value: None if isinstance(value, str) else repr(value).split(" at 0x")[0],
 )
 def test_an_option_that_cannot_be_used_is_named(score, message) -> None:
     rows = random_rows(0, (2, 3, 2))
