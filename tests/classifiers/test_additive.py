@@ -31,7 +31,7 @@ from tanager.table import read_columns
 
 @pytest.fixture(scope="module")
 def rows():
-    return mixed_table(4, n_rows=2_000, n_classes=3, gaps=0.05)
+    return mixed_table(4, n_rows=3_000, n_classes=3, gaps=0.05)
 
 
 @pytest.fixture(scope="module")
