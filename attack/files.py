@@ -171,9 +171,8 @@ def attack_file(number: int, seed: int, folder: Path) -> bool:
 
 CORPUS: dict[str, tuple[str, bytes]] = {
     "comments never closed": ("network.bif", b"network x " + b"/* " * 60_000),
-    "comments never closed in .dne": ("network.dne", b"bnet x " + b"/* " * 60_000),
+    "comments never closed after a word": ("network.bif", b"network x" + b"/* " * 60_000),
     "blanks inside a value": ("table.arff", b"@relation r\n@attribute a {x" + b" " * 6_000 + b"y}\n@data\n"),
-    "a hundred million states": ("network.uai", b"BAYES 1 100000000 1 1 0 100000000 1.0"),
     "5,000 digits": (
         "network.bifxml",
         b"<BIF><NETWORK><VARIABLE><NAME>a</NAME><PROPERTY>fast = a[1]</PROPERTY><OUTCOME>"

@@ -21,8 +21,8 @@ def test_a_network_replaces_one_of_its_format_alone(folder, capsys, suffix):
     output = f"out{suffix}"
     for _ in range(2):
         assert run(["convert", "e.bif", output]) == 0
-    write_network(read_network("e.bif"), "other.uai" if suffix == ".net" else "other.net")
-    Path("other.uai" if suffix == ".net" else "other.net").replace(output)
+    write_network(read_network("e.bif"), "other.bif" if suffix == ".net" else "other.net")
+    Path("other.bif" if suffix == ".net" else "other.net").replace(output)
     assert "--force" in refused(capsys, ["convert", "e.bif", output], output)
 
 

@@ -43,9 +43,9 @@ def refusal(tmp_path, suffix: str, content: str) -> str:
     return str(refused.value)
 
 
-@pytest.mark.parametrize("suffix", [".bif", ".dne"])
-def test_a_comment_that_is_never_closed_is_read_once(tmp_path, suffix):
-    assert "cut short" in refusal(tmp_path, suffix, "network x " + "/* " * LONG)
+@pytest.mark.parametrize("word", ["x ", "x"])
+def test_a_comment_that_is_never_closed_is_read_once(tmp_path, word):
+    assert "cut short" in refusal(tmp_path, ".bif", f"network {word}" + "/* " * LONG)
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\r", "\\", "a "])
@@ -99,9 +99,6 @@ HUNGRY = {
     "one table of .bif": (".bif", hungry_bif(1, 26)),
     "a table of more cells than a float can count": (".bif", hungry_bif(1, 2_000)),
     "many tables of .bif": (".bif", hungry_bif(100, 19)),
-    "states of .uai": (".uai", "BAYES 1 100000000 1 1 0 100000000 1.0"),
-    "states of .uai beside a parent without one": (".uai", "BAYES 2 0 100000000 2 1 0 2 0 1 0 0"),
-    "cells of .uai": (".uai", "BAYES 1 2 1 1 0 900000000 1.0"),
     "results of .xdsl": (
         ".xdsl",
         "<smile><nodes><deterministic id='a'>"

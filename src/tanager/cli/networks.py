@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tanager.network.network import Network
 
-FORMATS = ".bif, .bifxml, .xml, .xdsl, .net, .dsl, .dne, .uai or .json"
+FORMATS = ".bif, .bifxml, .xml, .xdsl, .net or .json"
 
 
 def convert(

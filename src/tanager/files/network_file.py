@@ -1,8 +1,8 @@
-"""Network files: bif, bifxml, xdsl, net, dne, uai and JSON, chosen by suffix; numbers at full precision.
+"""Network files: bif, bifxml, xdsl, net and JSON, chosen by suffix; numbers at full precision.
 
-They are read and written here, not by pyAgrum 3.3: it reads bif, net and uai in single precision, writes bifxml,
-xdsl and uai with six digits, has the parents of a table of xdsl and uai in reverse order, and takes a table that
-is too short, too long, negative or not there without a word. The tests hold its answers against ours.
+They are read and written here, not by pyAgrum 3.3: it reads bif and net in single precision, writes bifxml and xdsl
+with six digits, has the parents of a table of xdsl in reverse order, and takes a table that is too short, too long,
+negative or not there without a word. The tests hold its answers against ours.
 """
 
 from __future__ import annotations
@@ -15,16 +15,7 @@ from tanager.additive.model import AdditiveModel
 from tanager.errors import FileError, OptionError
 from tanager.files.json_file import document_kind, parse_json, read_document, write_document, write_json
 from tanager.files.network_nodes import FileNode, network_of, with_target
-from tanager.files.network_text import (
-    read_bif,
-    read_dne,
-    read_net,
-    read_uai,
-    write_bif,
-    write_dne,
-    write_net,
-    write_uai,
-)
+from tanager.files.network_text import read_bif, read_net, write_bif, write_net
 from tanager.files.network_xml import read_bifxml, read_xdsl, write_bifxml, write_xdsl
 from tanager.files.paths import OutputKind
 from tanager.network.document import DocumentError, Json, network_from_document, network_to_document
@@ -44,8 +35,6 @@ FORMATS: dict[str, Format] = {
     ".xml": (read_bifxml, write_bifxml),
     ".xdsl": (read_xdsl, write_xdsl),
     ".net": _of_text(read_net, write_net),
-    ".dne": _of_text(read_dne, write_dne),
-    ".uai": _of_text(read_uai, write_uai),
 }
 JSON = ".json"
 
@@ -53,10 +42,10 @@ JSON = ".json"
 def read_network(path: str | os.PathLike[str], target: str | None = None) -> Network:
     """Read a network; the nodes keep the order of the file, except that `target`, the class, becomes the last.
 
-    The suffix names the format: .bif, .bifxml (or .xml), .xdsl, .net, .dne, .uai, or .json for a file of ours,
-    where a model counts as its network. States are text, in .uai numbers, in .json what they were; states that are
-    the bins of a numeric column in words ("< 2.5", ">= 2.5") become that column again. Rows of probabilities must sum
-    to one within 0.001 and are divided by their sum.
+    The suffix names the format: .bif, .bifxml (or .xml), .xdsl, .net, or .json for a file of ours, where a model
+    counts as its network. States are text, in .json what they were; states that are the bins of a numeric column in
+    words ("< 2.5", ">= 2.5") become that column again. Rows of probabilities must sum to one within 0.001 and are
+    divided by their sum; in .net, whose potentials have any scale, by any sum above zero.
 
     Parameters
     ----------
@@ -97,8 +86,8 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
 
     The suffix names the format, as in `read_network`. JSON keeps everything. The other formats keep no class; their
     states are text, so a number, a boolean or a date becomes its text; what a format has no place for in a name or a
-    state is escaped (`network_nodes`), and comes back when it is read. In .xdsl and .dne parents come before
-    their children; .uai keeps numbers in place of names. Probabilities are read back bit by bit.
+    state is escaped (`network_nodes`), and comes back when it is read. In .xdsl parents come before their
+    children. Probabilities are read back bit by bit.
 
     Parameters
     ----------

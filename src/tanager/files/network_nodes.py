@@ -38,13 +38,15 @@ LOWER_BOUND = re.compile(rf"(?:\[|>= )(?P<low>{BOUND})")
 class FileNode:
     """A node as a file gives it.
 
-    cells  P(node | parents), flat: the parents in the order given, the last one changing fastest, then the states
+    cells      P(node | parents), flat: the parents in the order given, the last one changing fastest, then the states
+    any_scale  whether the cells of a configuration are P times any positive number
     """
 
     name: str
     states: tuple[Category, ...]
     parents: tuple[str, ...]
     cells: NDArray[np.float64]
+    any_scale: bool = False
 
     def rows(self) -> list[list[float]]:
         """One distribution for each parent configuration."""
@@ -97,10 +99,7 @@ def network_of(nodes: Sequence[FileNode]) -> Network:
         expected = budget.spend(names[child], [n_states[parent] for parent in parents[child]], n_states[child])
         if len(node.cells) != expected:
             raise DocumentError(f"the table of {names[child]!r} has {len(node.cells)} cells, expected {expected}")
-    tables = [
-        _ascending(_normalized(names[child], node.cells.reshape(-1, n_states[child])), parents[child], n_states)
-        for child, node in enumerate(nodes)
-    ]
+    tables = [_ascending(_normalized(names[child], node), parents[child], n_states) for child, node in enumerate(nodes)]
     return Network(tuple(columns), Dag(tuple(map(tuple, parents))), tuple(tables))
 
 
@@ -191,15 +190,18 @@ def _ascending(table: NDArray[np.float64], parents: Sequence[int], n_states: Seq
     return np.ascontiguousarray(cube.transpose(*order, len(axes)).reshape(table.shape))
 
 
-def _normalized(name: str, table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The table with rows that sum to one, if they nearly do."""
+def _normalized(name: str, node: FileNode) -> NDArray[np.float64]:
+    """(configurations, states) the table with rows that sum to one, if they nearly do or have any scale."""
+    table = node.cells.reshape(-1, len(node.states))
     if not np.isfinite(table).all() or (table < 0).any():
         raise DocumentError(f"the table of {name!r} holds a probability that is negative or not a number")
-    sums = table.sum(axis=1, keepdims=True)
-    wrong = np.flatnonzero(np.abs(sums - 1.0) > LARGEST_GAP)
-    if len(wrong):
-        total = sums[wrong[0], 0]
-        raise DocumentError(f"row {wrong[0] + 1} of the table of {name!r} sums to {total:.6g}, expected 1")
+    with np.errstate(over="ignore"):
+        sums = table.sum(axis=1, keepdims=True)
+    is_right = (sums > 0) & np.isfinite(sums) if node.any_scale else np.abs(sums - 1.0) <= LARGEST_GAP
+    if not is_right.all():
+        row = int(is_right.argmin())
+        expected = "a sum above 0" if node.any_scale else "1"
+        raise DocumentError(f"row {row + 1} of the table of {name!r} sums to {sums[row, 0]:.6g}, expected {expected}")
     return np.where(np.abs(sums - 1.0) > ROUNDING, table / sums, table)
 
 

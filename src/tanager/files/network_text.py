@@ -1,11 +1,11 @@
-"""Network files of text: bif, Hugin's .net, Netica's .dne, and .uai of the UAI inference competitions."""
+"""Network files of text: bif and Hugin's .net."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, product
+from itertools import product
 from typing import NoReturn
 
 import numpy as np
@@ -30,12 +30,7 @@ NET_KEYWORDS = frozenset(["net", "node", "potential", "class", "discrete", "cont
 C_COMMENTS = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 """A comment that is never closed ends with the text, so that the text is read once."""
 NET_COMMENTS = r"%[^\n]*"
-UAI_COMMENTS = re.compile(r"^c\b[^\n]*|#[^\n]*", re.MULTILINE)
 CUT_SHORT = "it ends too early, so it was cut short"
-LONGEST_DNE = 30
-"""Characters of a name or a state of .dne; the first is a letter."""
-TITLED = re.compile(r"Titled_\d+")
-"""A name of ours whose title has the text itself: it has no place in a name even escaped."""
 
 Item = str | list["Item"]
 
@@ -167,7 +162,10 @@ def _numbers(words: Words, name: str, expected: int) -> Array:
 
 
 def read_net(text: str) -> list[FileNode]:
-    """The discrete nodes in the order of their blocks; a decision, a utility or a formula is refused."""
+    """The discrete nodes in the order of their blocks; a decision, a utility or a formula is refused.
+
+    A potential is a table of any scale: Hugin divides the numbers of a parent configuration by their sum.
+    """
     whole = read_blocks(Words(text, "{}()=;,|", NET_COMMENTS))
     if len(whole.blocks) == 1 and whole.blocks[0].heading[:1] == ["class"]:
         whole = whole.blocks[0]
@@ -209,7 +207,7 @@ def write_net(network: Network) -> str:
 def _net_node(name: str, states: tuple[str, ...], parents: list[Item], data: Item | None) -> FileNode:
     listed = texts(parents, f"the list of parents of {plain(name)!r}")
     cells = cells_of(flat(data, f"the table of {plain(name)!r}"), name)
-    return FileNode(name, states, tuple(parent for parent in listed if parent != "|"), cells)
+    return FileNode(name, states, tuple(parent for parent in listed if parent != "|"), cells, any_scale=True)
 
 
 def _nested(rows: Sequence[str], n_states: Sequence[int]) -> str:
@@ -219,143 +217,15 @@ def _nested(rows: Sequence[str], n_states: Sequence[int]) -> str:
     return rows[0]
 
 
-def read_dne(text: str) -> list[FileNode]:
-    """The nodes in the order of their blocks; only chance nodes with a table have a place in a network."""
-    whole = read_blocks(Words(text, "{}()=;,|", C_COMMENTS))
-    nets = [block for block in whole.blocks if block.heading[:1] in (["bnet"], ["network"])]
-    if len(nets) != 1:
-        raise DocumentError("it does not consist of one block 'bnet', so it is not a .dne file")
-    blocks = [block for block in nets[0].blocks if block.heading[:1] == ["node"]]
-    names = {_id(block): _titled(_id(block), block.values.get("title")) for block in blocks}
-    return [_dne_node(block, names) for block in blocks]
-
-
-def write_dne(network: Network) -> str:
-    """Names and states are identifiers of up to 30 characters; others are in titles. Parents come first."""
-    nodes = nodes_of(network, parents_first=True)
-    ids = dict(zip((node.name for node in nodes), _ids(node.name for node in nodes), strict=True))
-    lines = ["// ~->[DNET-1]->~", "bnet Tanager {"]
-    for node in nodes:
-        rows = ",\n    ".join(f"({', '.join(map(repr, row))})" for row in node.rows())
-        states = [str(state) for state in node.states]
-        lines += [
-            f"node {ids[node.name]} {{",
-            f"  title = {quoted(node.name)};",
-            "  kind = NATURE;",
-            "  discrete = TRUE;",
-            f"  states = ({', '.join(_ids(states))});",
-            f"  statetitles = ({', '.join(map(quoted, states))});",
-            f"  parents = ({', '.join(ids[parent] for parent in node.parents)});",
-            f"  probs = ({rows});",
-            "};",
-        ]
-    return "\n".join([*lines, "};", ""])
-
-
-def _ids(names: Iterable[str]) -> list[str]:
-    """An identifier for each text, its own where it has one."""
-    escaped = [word(name) for name in names]
-    fits = [len(text) <= LONGEST_DNE and text[0].isalpha() and not TITLED.fullmatch(text) for text in escaped]
-    return [text if fit else f"Titled_{number}" for number, (text, fit) in enumerate(zip(escaped, fits, strict=True))]
-
-
-def _id(block: Block) -> str:
-    match block.heading:
-        case ["node", str(name)]:
-            return name
-    raise DocumentError("it has a node without a name")
-
-
-def _titled(name: str, title: object) -> str:
-    return title if isinstance(title, str) and TITLED.fullmatch(name) else name
-
-
-def _dne_node(block: Block, names: dict[str, str]) -> FileNode:
-    name = names[_id(block)]
-    where = f"of node {plain(name)!r}"
-    if block.values.get("kind") not in ("NATURE", None):
-        kind = shorten(block.values.get("kind"))
-        raise DocumentError(f"node {plain(name)!r} is of kind {kind}, expected NATURE: a chance node with a table")
-    parents = texts(block.values.get("parents") or [], f"parents {where}")
-    cells = cells_of(flat(block.values.get("probs"), f"probs {where}"), name)
-    return FileNode(name, _states(block, where), tuple(names.get(parent, parent) for parent in parents), cells)
-
-
-def _states(block: Block, where: str) -> tuple[str, ...]:
-    """The states by name; those of a continuous node are the bins between its levels, whose ends are open to us."""
-    if block.values.get("states") is not None:
-        names = texts(block.values.get("states"), f"states {where}")
-        titles = block.values.get("statetitles")
-        if isinstance(titles, list) and len(titles) == len(names):
-            return tuple(_titled(state, title) for state, title in zip(names, titles, strict=True))
-        return tuple(names)
-    levels = texts(block.values.get("levels"), f"states {where}")
-    if block.values.get("discrete") == "TRUE":
-        return tuple(levels)
-    edges = levels[1:-1]
-    bins = (f"[{low}, {high})" for low, high in pairwise(edges))
-    return (f"< {edges[0]}", *bins, f">= {edges[-1]}") if edges else ("any",)
-
-
-def read_uai(text: str) -> list[FileNode]:
-    """Nodes "0", "1", ... with the states 0, 1, ...; the last node of each function's scope is the child."""
-    words = iter(UAI_COMMENTS.sub("", text).split())
-    kind = _take(words)
-    if kind != "BAYES":
-        raise DocumentError(f"its first word is {shorten(kind)}, expected 'BAYES'")
-    n_states = [_count(words, "states") for _ in range(_count(words, "nodes"))]
-    scopes = [[_count(words, "node") for _ in range(_count(words, "scope"))] for _ in range(_count(words, "tables"))]
-    families: dict[str, FileNode] = {}
-    budget = CellBudget(len(text))
-    for scope in scopes:
-        if not scope or max(scope) >= len(n_states):
-            raise DocumentError(f"a table is over the nodes {shorten(scope)}, expected some below {len(n_states)}")
-        *parents, child = map(str, scope)
-        expected = budget.spend(child, [n_states[node] for node in scope[:-1]], n_states[scope[-1]])
-        if _count(words, "cells") != expected:
-            raise DocumentError(f"the table of {child!r} has not the {expected} cells that its states ask for")
-        cells = cells_of([_take(words) for _ in range(expected)], child)
-        add_once(families, child, FileNode(child, tuple(range(n_states[scope[-1]])), tuple(parents), cells))
-    absent = [node for node in map(str, range(len(n_states))) if node not in families]
-    if absent:
-        raise DocumentError(f"node {absent[0]} is the last of no table's nodes")
-    return [families[str(node)] for node in range(len(n_states))]
-
-
-def write_uai(network: Network) -> str:
-    """The names of nodes and states are lost: they are numbered in the order of the network."""
-    nodes = nodes_of(network)
-    scopes = [(*parents, child) for child, parents in enumerate(network.dag.parents)]
-    lines = ["BAYES", str(len(nodes)), " ".join(map(str, network.n_states)), str(len(nodes))]
-    lines += [" ".join(map(str, (len(scope), *scope))) for scope in scopes]
-    for node in nodes:
-        lines += ["", str(len(node.cells)), *(" ".join(map(repr, row)) for row in node.rows())]
-    return "\n".join([*lines, ""])
-
-
-def _take(words: Iterator[str]) -> str:
-    word = next(words, None)
-    if word is None:
-        raise DocumentError(CUT_SHORT)
-    return word
-
-
-def _count(words: Iterator[str], what: str) -> int:
-    word = _take(words)
-    if not (word.isascii() and word.isdigit() and len(word) < 10) or (what == "states" and int(word) == 0):
-        raise DocumentError(f"it has {shorten(word)} where a number of {what} should be")
-    return int(word)
-
-
 class Words:
     """The words of a text one after the other: marks, quoted texts without their quotes, and everything between.
 
     marks     characters that are words of their own
-    comments  pattern of what to leave out, besides blanks
+    comments  pattern of what to leave out, besides blanks; a comment may follow a word without a blank
     """
 
     def __init__(self, text: str, marks: str, comments: str) -> None:
-        mark, between = f"[{re.escape(marks)}]", rf'[^\s"{re.escape(marks)}]+'
+        mark, between = f"[{re.escape(marks)}]", rf'(?:(?!{comments})[^\s"{re.escape(marks)}])++'
         quoted = r'"(?:[^"\\]|\\.)*+"'
         words = rf"(?P<quoted>{quoted})|(?P<mark>{mark})|(?P<word>{between})|(?P<end>\Z)|(?P<open>.)"
         self._text = text

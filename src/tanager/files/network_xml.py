@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
@@ -98,7 +99,8 @@ def write_xdsl(network: Network) -> bytes:
 
 def _root(content: bytes, tag: str) -> Element:
     try:
-        root = ElementTree.fromstring(content)
+        # The standard has nothing before "<?xml"; files have a mark of their encoding, blanks, or both.
+        root = ElementTree.fromstring(content.removeprefix(codecs.BOM_UTF8).lstrip())
     except (ElementTree.ParseError, ValueError, LookupError) as error:  # the others: an unknown encoding
         raise DocumentError(f"it is not XML, or was cut short ({error})") from None
     if root.tag != tag:

@@ -152,7 +152,10 @@ class Network(HasColumns):
         return {states[0]: p for states, p in cells.items()} if isinstance(variables, str) else dict(cells)
 
     def map_state(self, evidence: Mapping[str, Category] | None = None) -> dict[str, Category]:
-        """The most probable state of all nodes together, given the evidence; the first of equally probable ones."""
+        """The joint most probable explanation (MPE): the most probable state of all nodes together, given the evidence.
+
+        The first of equally probable ones; the most probable state of a node by itself (`query`) may be another.
+        """
         codes = self._evidence_codes(evidence or {})
         states, log_probability = self._tree(codes, whole=True).most_probable(self.tables, codes)
         if log_probability[0] == -np.inf:
