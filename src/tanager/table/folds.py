@@ -35,7 +35,7 @@ def split_rows(rows: Rows, most_rows: int, seed: int) -> Iterator[tuple[EncodedB
 
     Three folds; above `ONE_FOLD_ROWS`, where a third of the rows is many, the first of them; and where there are twice
     `most_rows`, so many training rows and so many others: more would hardly change the choice. A class of one row is
-    only learnt from. Equal rows are one row of their weight.
+    only learnt from. Equal training rows are one row of their weight; validation rows are single, for standard errors.
     """
     parts = max(1, -(-rows.n_rows // MAX_ROWS_TO_DRAW_FROM))
     unit = rows.outline.least_weight or 1.0
@@ -51,7 +51,8 @@ def split_rows(rows: Rows, most_rows: int, seed: int) -> Iterator[tuple[EncodedB
     used = np.any([counts > 0 for fold in folds for counts in fold], axis=0)
     batch, weights = _find_rows(rows, kinds.keys[used], unit), kinds.weights[used]
     for training, held_out in folds:
-        yield _weighted(batch, training[used] * weights), _weighted(batch, held_out[used] * weights)
+        single = np.repeat(np.arange(batch.n_rows), held_out[used])
+        yield _weighted(batch, training[used] * weights), _weighted(batch.take(single), weights[single])
 
 
 def row_keys(codes: Codes, classes: Codes, weights: Array) -> Words:

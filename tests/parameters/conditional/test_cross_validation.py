@@ -1,5 +1,6 @@
 """Choices on held-out folds: strengths and iterations that do not fall for noise, and do not miss what is there."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,7 @@ from tanager.network.log_joint import LogJoint
 from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional import cross_validation
 from tanager.parameters.conditional.cross_validation import (
+    PATHS,
     RISES,
     HeldOut,
     _rises,
@@ -53,6 +55,34 @@ def test_weights_count_as_rows_in_the_choice():
     strong, weak = np.array([1.0, 1.0, 0.0]), np.array([0.9, 0.9, 5.0])
     assert strongest_good([strong, weak], np.array([1.0, 1.0, 1e-9])) == 1
     assert strongest_good([strong, weak], np.ones(3)) == 0
+
+
+@given(seed=st.integers(0, 50), scale=st.sampled_from([0.5, 2.0, 1e-6, 1e3]))
+def test_standard_errors_are_those_of_a_weighted_mean_of_rows_whatever_the_unit_of_weights(seed, scale):
+    generator = np.random.default_rng(seed)
+    losses, best, weights = generator.random((3, 40)) + 0.1
+    errors = excess_errors(losses, best, weights)
+    assert excess_errors(losses, best, scale * weights) == pytest.approx(errors)
+    # The bootstrap over rows has the same standard error, but for its own noise.
+    drawn = generator.integers(0, 40, (4_000, 40))
+    means = (weights * (losses - best))[drawn].sum(axis=1) / weights[drawn].sum(axis=1)
+    assert np.average(losses - best, weights=weights) / means.std() == pytest.approx(errors, rel=0.1)
+
+
+@pytest.mark.parametrize("scale", [0.5, 2.0])
+def test_all_weights_times_a_number_give_the_same_folds_and_a_choice_as_of_a_prior_so_much_weaker(monkeypatch, scale):
+    """The path in strengths over the scale: then penalties and losses have the same ratio at every point."""
+    batch, choices = noisy(), []
+    for factor in (1.0, scale):
+        weighted = replace(batch, weights=np.full(batch.n_rows, factor))
+        paths = tuple(tuple(factor * strength for strength in path) for path in PATHS)
+        with monkeypatch.context() as patch:
+            patch.setattr(cross_validation, "PATHS", paths)
+            task = task_of(TREE, weighted)
+            folds = [rest.codes.tolist() for _, rest in split_folds(task, 1_000, seed=0)]
+            strengths = Conditional().learn(task).trace.strength
+        choices.append((folds, [strength / factor for strength in strengths]))
+    assert choices[0] == choices[1]
 
 
 @given(

@@ -174,11 +174,13 @@ def strongest_good(losses: list[Array], weights: Array, errors_allowed: float = 
 
 
 def excess_errors(losses: Array, best: Array, weights: Array) -> float:
-    """By how many standard errors of their paired difference the mean is above the best's."""
+    """By how many standard errors of their paired difference the weighted mean is above the best's.
+
+    The standard error is over rows, sum_t w_t^2 (d_t - mean)^2 / (sum_t w_t)^2, whatever unit weights are measured in.
+    """
     excess = losses - best
     mean = mean_loss(excess, weights)
-    # A row of weight w is w rows, so its squared deviation counts w times.
-    variance = mean_loss((excess - mean) ** 2, weights) / weights.sum()
+    variance = float(((weights * (excess - mean)) ** 2).sum()) / float(weights.sum()) ** 2
     if variance == 0.0:
         return 0.0 if mean == 0.0 else float(np.copysign(np.inf, mean))
     return float(mean / np.sqrt(variance))
@@ -199,7 +201,7 @@ def choose_iterations(folds: list[Fold], max_iter: int) -> tuple[int, list[float
     # A fold that has stopped keeps the loss it stopped at.
     extended = [[*curve, *curve[-1:] * (length - len(curve))] for curve in curves]
     total = sum(fold.held_out.weights.sum() for fold in folds)
-    means: list[float] = (np.sum(extended, axis=0) / max(total, 1.0)).tolist()
+    means: list[float] = (np.sum(extended, axis=0) / (total or 1.0)).tolist()
     return int(np.argmin(means)), means
 
 

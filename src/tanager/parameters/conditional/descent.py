@@ -139,7 +139,7 @@ def descend(
     """
     descent = Descent(u)
     for vector, value, gradient in lbfgs(problem, problem.to_vector(u), max_iter, problem.remembered_steps()):
-        problem.remember(vector, gradient)
+        problem.remember(vector, gradient, is_start=not descent.values)
         descent.u = problem.to_effects(vector)
         descent.values.append(value)
         descent.gradient_norms.append(float(np.linalg.norm(gradient)))

@@ -83,7 +83,7 @@ class Penalized:
         moved = np.maximum(self._transposed.power(2) @ rows, 1.0)
         self._least = 0.25 * np.sqrt(moved)[:, np.newaxis]
         self.n_rows = float(rows[cells.first_class_cell :].sum())
-        self._visited: deque[tuple[Array, Array]] = deque(maxlen=KEPT_STEPS + 1)
+        self._visited: deque[tuple[Array, Array, bool]] = deque(maxlen=KEPT_STEPS + 1)
         self.set_strengths(())
 
     def set_strengths(self, strengths: Sequence[float], damping: float = 1.0) -> None:
@@ -125,16 +125,24 @@ class Penalized:
         least = self._precision[held].min() if held.any() else 1.0
         return 0.5 * float((gradient / self._scale) ** 2 @ (1.0 / np.where(held, self._precision, least)))
 
-    def remember(self, vector: Array, gradient: Array) -> None:
-        """Keep a point and the slopes of the loss there: they tell of its Hessian, whatever the strengths are."""
+    def remember(self, vector: Array, gradient: Array, is_start: bool) -> None:
+        """Keep a point of a descent and the slopes of the loss there.
+
+        They are informative about the Hessian of the loss, whatever the strengths are.
+        """
         slopes = np.zeros(self._used.shape)
         slopes[self._used] = gradient / self._scale - self._precision * (vector * self._scale)
-        self._visited.append((self._variables(vector), slopes))
+        self._visited.append((self._variables(vector), slopes, is_start))
 
     def remembered_steps(self) -> list[Step]:
-        """The steps between the points of earlier descents, as they are with the present strengths."""
+        """The steps of earlier descents, as they are with the present strengths.
+
+        From the end of a descent to the start of the next there is no step: the two are one point, but for rounding.
+        """
         steps = []
-        for (u, slopes), (next_u, next_slopes) in pairwise(self._visited):
+        for (u, slopes, _), (next_u, next_slopes, is_start) in pairwise(self._visited):
+            if is_start:
+                continue
             step = (next_u - u)[self._used]
             change = (next_slopes - slopes)[self._used] + self._precision * step
             steps.append((step / self._scale, change * self._scale))
