@@ -139,7 +139,9 @@ def test_the_tables_have_the_loss_the_trace_tells(objective, dag):
     # What is missing is the penalty, small beside the loss and never negative.
     assert 0.9 * learnt.trace.objective[-1] < value <= learnt.trace.objective[-1]
     assert learnt.trace.objective[-1] < learnt.trace.objective[0]
-    words = "global within" if objective in ("cll", "margin") and dag is not IMPERFECT else "maybe local"
+    words = "local, the best of 10 starts" if dag is IMPERFECT else "maybe local"
+    if objective in ("cll", "margin") and dag is not IMPERFECT:
+        words = "global within"
     assert learnt.trace.optimum.startswith(words)
 
 

@@ -19,7 +19,8 @@ from tanager import BayesianNetworkClassifier, TANClassifier
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import Conditional
 from tanager.parameters.conditional import descent as descent_module
-from tanager.parameters.conditional.descent import Memory, lbfgs
+from tanager.parameters.conditional.descent import Memory, lbfgs, minimize
+from tanager.parameters.conditional.learner import ConditionalFit
 
 SMALL = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer}
 MODELS = {
@@ -56,6 +57,21 @@ def test_the_memory_is_that_of_the_two_loops_over_the_latest_steps(n_steps, monk
     gradient = rng.normal(size=30)
     assert 15 <= memory.n_steps <= 20 or memory.n_steps == n_steps
     np.testing.assert_allclose(memory.times_inverse(gradient), two_loops(pairs[-memory.n_steps :], gradient), rtol=1e-6)
+
+
+def test_between_two_descents_no_step_is_remembered():
+    """The end of one is the start of the next, but for rounding: such a step would carry noise alone."""
+    task = task_of(naive_bayes(3), random_batch(0, 80, (3, 2, 3, 2)))
+    folds = ConditionalFit(task, Conditional()).folds(1_000)
+    problem = folds[0].problem
+    u, n_steps = problem.zero, 0
+    for strength in (np.inf, 10.0, 1.0):
+        problem.set_strengths((strength,))
+        descent = minimize(problem, u, 3, 1e-9)
+        u, n_steps = descent.u, n_steps + len(descent.values) - 1
+        steps = problem.remembered_steps()
+        assert len(steps) == n_steps
+        assert all(np.linalg.norm(step) > 1e-6 for step, _ in steps)
 
 
 def test_a_step_along_which_the_slope_falls_is_not_remembered():

@@ -48,6 +48,12 @@ DAMPING = 0.1
 # Of the goal, for the steps: solving for the intercepts changes the other slopes a little.
 BEFORE_INTERCEPTS = 0.25
 DIFFERENCE, NO_SLOPE, MAX_SOLVES = 1e-4, 1e-9, 6
+# A point without slope is a saddle where the curvature in some direction is below minus this part of the largest.
+NEGATIVE_CURVATURE = 1e-3
+# Directions in which curvature is looked for, steps away from a saddle that are tried, and saddles left in a descent.
+MAX_DIRECTIONS, SADDLE_STEPS, MAX_SADDLES = 30, (1.0, 0.3, 0.1, 0.03), 5
+# The scale of the effects at which random starts are drawn: log odds of two make tables of all kinds.
+START_SPREAD, START_SEED = 2.0, 0
 
 # Steps that L-BFGS remembers. Attributes repeat each other, and the directions that hardly any row moves are many: with
 # SciPy's L-BFGS-B and forty steps a fit takes up to half as many passes again. Where vectors are long they are fewer,
@@ -68,7 +74,8 @@ class Descent:
     """Where the optimiser went: `values` and `gradient_norms` (of the scaled problem) at the start and each step.
 
     `end` says why it stopped: "tolerance", "max_iter", "bound", "asked", or "precision" when no step lowered the
-    value any more. `bound` is what is left to gain at most, None where that is not known.
+    value any more. `bound` is what is left to gain at most, None where that is not known. `is_minimum` says whether
+    the end has no direction of negative curvature, None where that was not looked for.
     """
 
     u: Array
@@ -76,6 +83,7 @@ class Descent:
     gradient_norms: list[float] = field(default_factory=list)
     end: str = "max_iter"
     bound: float | None = None
+    is_minimum: bool | None = None
 
 
 def minimize_closely(problem: Penalized, u: Array, max_iter: int, tol: float, bound: float = np.inf) -> Descent:
@@ -138,30 +146,102 @@ def descend(
     enough  sees the effects of every iteration, and may end the descent
     """
     descent = Descent(u)
-    for vector, value, gradient in lbfgs(problem, problem.to_vector(u), max_iter, problem.remembered_steps()):
-        problem.remember(vector, gradient, is_start=not descent.values)
+    _follow_slope(problem, descent, max_iter, rule, bound, enough)
+    for _ in range(MAX_SADDLES if problem.has_saddles else 0):
+        if descent.end not in ("tolerance", "precision"):
+            break
+        away = leave_saddle(problem, descent.u)
+        descent.is_minimum = away is None
+        if away is None:
+            break
+        descent.u = away
+        _follow_slope(problem, descent, max_iter, rule, bound, enough)
+    return descent
+
+
+def _follow_slope(
+    problem: Penalized,
+    descent: Descent,
+    max_iter: int,
+    rule: Rule,
+    bound: float,
+    enough: Callable[[Array], bool] | None,
+) -> None:
+    """Go on from where the descent is, until `descend` should end or there is no slope."""
+    n_before, descent.end = len(descent.values), "max_iter"
+    steps = lbfgs(problem, problem.to_vector(descent.u), max_iter - max(0, n_before - 1), problem.remembered_steps())
+    for number, (vector, value, gradient) in enumerate(steps):
+        problem.remember(vector, gradient, is_start=number == 0)
         descent.u = problem.to_effects(vector)
         descent.values.append(value)
         descent.gradient_norms.append(float(np.linalg.norm(gradient)))
-        left, goal = rule(descent.values, gradient)
+        left, goal = rule(descent.values[n_before:], gradient)
         if enough is not None and enough(descent.u):
             descent.end = "asked"
         elif left <= goal:
             descent.end = "tolerance"
         elif np.abs(descent.u).max(initial=0.0) > bound:
             descent.end = "bound"
-        elif _latest_gain(descent.values) <= 0.0:
+        elif _latest_gain(descent.values[n_before:]) <= 0.0:
             descent.end = "precision"
         if descent.end != "max_iter":
-            break
-    if descent.end == "max_iter" and len(descent.values) <= max_iter:
+            return
+    if len(descent.values) <= max_iter:
         descent.end = "precision"
-    return descent
 
 
 def _latest_gain(values: list[float]) -> float:
     """What the latest `SLOW_STEPS` steps have gained; infinity if there were fewer."""
     return values[-1 - SLOW_STEPS] - values[-1] if len(values) > SLOW_STEPS else np.inf
+
+
+def best_start(problem: Penalized, u: Array, n_starts: int, max_iter: int, tol: float) -> Array:
+    """Effects at the end of a rough descent from u, or of the lowest of those from random effects if clearly lower.
+
+    Clearly is by more than a rough descent leaves to gain (`minimize`). There are so many starts, u included.
+    """
+    generator = np.random.default_rng(START_SEED)
+    starts = [u, *(generator.normal(0.0, START_SPREAD, u.shape) for _ in range(n_starts - 1))]
+    first, *others = (minimize(problem, start, max_iter, tol) for start in starts)
+    best = min(others, key=lambda end: end.values[-1], default=first)
+    left = tol * (first.values[-1] + problem.n_rows / 100.0)
+    return best.u if best.values[-1] < first.values[-1] - left else first.u
+
+
+def leave_saddle(problem: Penalized, u: Array) -> Array | None:
+    """Effects with a lower value, along the direction of most negative curvature; None where there is none."""
+    vector = problem.to_vector(u)
+    value, gradient = problem(vector)
+    curvature, direction = lowest_curvature(problem, vector, gradient)
+    if curvature >= 0.0:
+        return None
+    tried = [vector + sign * step * direction for step in SADDLE_STEPS for sign in (1.0, -1.0)]
+    values = [problem(each)[0] for each in tried]
+    lowest = int(np.argmin(values))
+    return problem.to_effects(tried[lowest]) if values[lowest] < value else None
+
+
+def lowest_curvature(problem: Problem, vector: Array, gradient: Array) -> tuple[float, Array]:
+    """The lowest curvature of all directions, zero if it is not clearly negative, and its direction, of length one.
+
+    By Lanczos' method from a random direction, each product with the Hessian a difference of two gradients.
+    """
+    n_directions = min(len(vector), MAX_DIRECTIONS)
+    basis, across = np.zeros((n_directions, len(vector))), np.zeros((n_directions, n_directions))
+    next_direction = np.random.default_rng(START_SEED).normal(size=len(vector))
+    for k in range(n_directions):
+        next_direction -= basis.T @ (basis @ next_direction)
+        length = np.linalg.norm(next_direction)
+        if length <= NO_SLOPE:
+            break
+        basis[k] = next_direction / length
+        product = (problem(vector + DIFFERENCE * basis[k])[1] - gradient) / DIFFERENCE
+        across[: k + 1, k] = across[k, : k + 1] = basis[: k + 1] @ product
+        next_direction = product - basis.T @ (basis @ product)
+    curvatures, combinations = np.linalg.eigh(across)
+    if not n_directions or curvatures[0] >= -NEGATIVE_CURVATURE * curvatures[-1]:
+        return 0.0, np.zeros_like(vector)
+    return float(curvatures[0]), combinations[:, 0] @ basis
 
 
 def _solve_intercepts(problem: Penalized, descent: Descent) -> None:

@@ -17,6 +17,8 @@ from tanager.errors import OptionError, SeparationWarning
 from tanager.network.network import Network
 from tanager.parameters.class_cells import ClassCells, choose_equal_network
 from tanager.parameters.conditional.cross_validation import (
+    FOLD_MAX_ITER,
+    FOLD_TOLERANCE,
     MAX_ROWS_FOR_FOLDS,
     Chosen,
     Fold,
@@ -26,7 +28,7 @@ from tanager.parameters.conditional.cross_validation import (
     choose_strengths,
     split_folds,
 )
-from tanager.parameters.conditional.descent import DAMPING, Descent, minimize, minimize_closely
+from tanager.parameters.conditional.descent import DAMPING, Descent, best_start, minimize, minimize_closely
 from tanager.parameters.conditional.network_objective import MissingObjective, count_rows_to_infer
 from tanager.parameters.conditional.objectives import MIXED, POWERS, Objective, worth_compiling
 from tanager.parameters.conditional.penalized import PRIORS, Penalized
@@ -35,6 +37,7 @@ from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.registry import check_option
 from tanager.runtime.resources import one_blas_thread
+from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag, is_perfect_for
 
 # Without a prior no entry goes further than this from its start: odds of exp(30) are certainty.
@@ -55,7 +58,7 @@ class ConditionalTrace(ParameterTrace):
     passes_on_folds      over the rows of folds
     end                  why the descent stopped
     optimum              "global within so many nats"; "global, how near is not known" where there is only one but no
-                         bound; else "maybe local"
+                         bound; "local, the best of so many starts" or "at infinity, ..."; "saddle"; else "maybe local"
     bound                nats by which the objective can be above the global optimum at most; None if not known
     p_bound              how far P(class | row) of a training row can be from that at the optimum at most
     by_iteration         mean validation loss after 0, 1, ... iterations, for stopping="cross-tuning"
@@ -112,6 +115,10 @@ class Conditional(ParameterLearner):
         How far P(class | row) of a training row may be from the optimum's. Proved for "cll" on structures of perfect
         canonical form with an L2 prior, likely elsewhere, and likely in the root mean square above 20,000 rows.
         `trace.bound` tells.
+    starts : int
+        For structures whose canonical form is not perfect, which may have several optima: the fit with the lowest
+        objective is taken of so many, one from the prior's centre or the frequencies, the others from random tables.
+        A point without slope that is no optimum, a saddle, is left along its direction of most negative curvature.
     """
 
     needs = "passes"
@@ -129,6 +136,7 @@ class Conditional(ParameterLearner):
         stopping: str = "tolerance",
         max_iter: int = 500,
         tol: float = 1e-3,
+        starts: int = 10,
     ) -> None:
         self.objective = objective
         self.prior = prior
@@ -137,6 +145,7 @@ class Conditional(ParameterLearner):
         self.stopping = stopping
         self.max_iter = max_iter
         self.tol = tol
+        self.starts = starts
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
         self.check_options()
@@ -154,6 +163,7 @@ class Conditional(ParameterLearner):
                 f"prior='hierarchical' is not defined for objective={self.objective!r}: it pulls to equal shares.",
                 hint="use prior='generative' or prior='uniform'.",
             )
+        check_count("starts", self.starts, at_least=1)
         self.check_iterations()
 
     @property
@@ -195,6 +205,7 @@ class ConditionalFit:
         self._compiled = worth_compiling(self._cells, task.counts.rows)  # for all rows, then for parts of them too
         self._incomplete = bool(task.counts.rows.incomplete.any())
         self._normalized = self._normalizes(task.dag)
+        self._n_starts = 1 if is_perfect_for(task.dag, task.dag.n_nodes - 1) else options.starts
 
     def learn(self) -> LearntNetwork:
         problem = self._problem(self._task, self._cells, self._infers_missing())
@@ -207,6 +218,8 @@ class ConditionalFit:
             descent = minimize(problem, problem.zero, n_iterations, 0.0)
         else:
             bound = BOUND if problem.free else np.inf
+            if self._n_starts > 1:
+                start = best_start(problem, start, self._n_starts, FOLD_MAX_ITER, FOLD_TOLERANCE)
             descent = minimize_closely(problem, start, self._options.max_iter, self._options.tol, bound)
             self._warn_if_separated(descent, problem)
         n_passes = problem.objective.n_passes
@@ -216,7 +229,7 @@ class ConditionalFit:
             f"{n_passes} passes over the rows: {descent.end}"
         )
         network, marginal_difference = self._network(problem.beta(descent.u))
-        optimum, p_bound = self._describe_optimum(descent.bound, problem.objective.convex)
+        optimum, p_bound = self._describe_optimum(descent, problem)
         trace = ConditionalTrace(
             strength=chosen.strengths,
             held_out=tuple(chosen.losses.items()),
@@ -243,10 +256,16 @@ class ConditionalFit:
         least = self._task.counts.rows.outline.least_weight
         return 1.0 if least is None else least
 
-    def _describe_optimum(self, bound: float | None, convex: bool) -> tuple[str, float | None]:
+    def _describe_optimum(self, descent: Descent, problem: Penalized) -> tuple[str, float | None]:
         """`optimum` and `p_bound` of the trace; the bound is one of P for the conditional likelihood alone."""
+        bound = descent.bound
+        if descent.is_minimum is False:
+            return "saddle", None
+        if descent.is_minimum or (descent.end == "bound" and problem.has_saddles):
+            where = "at infinity" if descent.end == "bound" else "local"
+            return f"{where}, the best of {self._n_starts} starts", None
         if bound is None:
-            return "global, how near is not known" if convex else "maybe local", None
+            return "global, how near is not known" if problem.objective.convex else "maybe local", None
         if self._options.objective != "cll":
             return f"global within {bound:.2g} of the objective", None
         return f"global within {bound:.2g} nats", min(1.0, float(np.sqrt(bound / (2.0 * self._least_weight))))
@@ -281,7 +300,8 @@ class ConditionalFit:
             rows, engine = task.counts.rows, task.counts.engine
             objective = Objective(cells, rows, name, normalized, alpha, counts, self._compiled, engine)
         mirrored = cells.n_classes == 2 and not normalized and prior.log_entries == 0.0
-        return Penalized(cells, objective, prior, counts.sum(axis=1), mirrored)
+        has_saddles = not is_perfect_for(task.dag, task.dag.n_nodes - 1)
+        return Penalized(cells, objective, prior, counts.sum(axis=1), mirrored, has_saddles)
 
     def folds(self, most_rows: int) -> list[Fold]:
         """Problems on the training rows of folds, at no effects yet, and their validation rows."""
@@ -346,5 +366,5 @@ def fitted_likelihood(dag: Dag, counts: CountStore) -> float:
     """max over the tables of sum_t w_t log P(c_t | x_t), by `Conditional(prior=None)`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeparationWarning)  # a search tries structures that fit the rows exactly
-        learnt = Conditional(prior=None, tol=1e-5).learn(ParameterTask(dag, counts))
+        learnt = Conditional(prior=None, tol=1e-5, starts=1).learn(ParameterTask(dag, counts))
     return -cast(ConditionalTrace, learnt.trace).objective[-1]

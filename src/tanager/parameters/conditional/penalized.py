@@ -67,9 +67,17 @@ class Penalized:
     """
 
     def __init__(
-        self, cells: ClassCells, objective: Objective, prior: Prior, rows: Array, mirrored: bool = False
+        self,
+        cells: ClassCells,
+        objective: Objective,
+        prior: Prior,
+        rows: Array,
+        mirrored: bool = False,
+        has_saddles: bool = False,
     ) -> None:
         """`rows` (n_cells,) are the training rows in every cell, or the sums of their weights.
+
+        `has_saddles`: a point without slope may be no minimum, as in structures of imperfect canonical form.
 
         `mirrored` is for two classes of which the objective sees the difference only: the effects of the second are
         then minus those of the first, and half of the variables are enough.
@@ -78,6 +86,7 @@ class Penalized:
         self.objective = objective
         self.prior = prior
         self._mirrored = mirrored
+        self.has_saddles = has_saddles
         self._transposed = prior.effects.T.tocsr()
         # Rows behind an effect, by the square of how far it moves them.
         moved = np.maximum(self._transposed.power(2) @ rows, 1.0)
