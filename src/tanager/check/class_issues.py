@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency
@@ -115,7 +117,8 @@ def find_leaks(table: TableFacts) -> list[Finding]:
             what = f"{how} predicts {target.name!r} in {percent(share)} of rows: is it known before the class is?"
             severity: Severity = "high" if n_errors <= max(1, HIGH * by_guessing) else "medium"
             row = column.first_missing if how == BY_MISSING else int((column.codes >= 0).argmax())
-            findings.append(column.finding(severity, what, f"if not, {drop_option(column.name)}", row, share))
+            found = column.finding(severity, what, f"if not, {drop_option(column.name)}", row, share)
+            findings.append(replace(found, reveals_class=True))
     return findings
 
 

@@ -31,6 +31,7 @@ class Finding:
     example   the cell of the column in that row
     share     the share of the rows that have the issue
     steps     the preprocessing that fixes it
+    reveals_class  whether the column may hold what is known only after the class is
     """
 
     severity: Severity
@@ -41,6 +42,7 @@ class Finding:
     example: str = ""
     share: float = 1.0
     steps: tuple[Step, ...] = ()
+    reveals_class: bool = False
 
     def __str__(self) -> str:
         return self.what if self.column is None else f"column {self.column!r} {self.what}"
@@ -53,7 +55,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
-        return {name: value for name, value in asdict(self).items() if name != "steps"}
+        return {name: value for name, value in asdict(self).items() if name not in ("steps", "reveals_class")}
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from tanager.cli.output import output_file
 from tanager.runtime.progress import say, working
 
 
+@options.grouped
 def check(
     data: options.Data,
+    reading: options.Reading,
     class_column: options.OptionalClass = None,
     fix: Annotated[
         str | None, typer.Option("--fix", metavar="FILE", help="Write a recipe for `fit --recipe` (JSON).")
     ] = None,
-    missing: options.Missing = None,
-    drop: options.Drop = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -39,9 +39,9 @@ def check(
     from tanager.cli.training_data import check_file
     from tanager.files.json_file import RECIPE, save_recipe
 
-    with output_file(fix, ".json", RECIPE, [data], force) if fix is not None else nullcontext() as path:
+    with output_file(fix, ".json", RECIPE, [data, reading.recipe], force) if fix is not None else nullcontext() as path:
         with working(f"Checking {data}"):
-            checkup, recipe = check_file(data, class_column, missing or (), drop or ())
+            checkup, recipe = check_file(data, class_column, reading)
         if path is not None:
             save_recipe(recipe, path)
     if fix == "-":

@@ -101,12 +101,7 @@ def fit(
             X, y = read_training_data(data, class_column, reading)
             wanted.check(y)
             n_rows, names = X.num_rows, X.column_names
-            with working(f"Fitting {n_rows:,} rows x {len(names):,} attributes") as update:
-                clf = kind.classifier(names, y).fit(X, y)
-                quality = None if no_validate else _validate(clf, X, y, kind.seed, update)
-                if intervals:
-                    update("Preparing intervals")
-                    clf.prepare_intervals(X, y)
+            clf, quality = fit_rows(X, y, kind, not no_validate, intervals)
         decided = wanted.decide(clf, quality)
         save_model(clf, path, quality=quality, recipe=reading.preprocessing(class_column))
         if page is not None:
@@ -115,7 +110,7 @@ def fit(
     if as_json:
         print(json.dumps({"model": output, "rows": n_rows, **_summary(clf, quality, decided)}, indent=2))
     elif output != STREAM:
-        say(_first_line(clf, kind.structure))
+        say(model_in_words(clf, kind.structure))
         say(f"{output}: {n_rows:,} rows, {len(names):,} attributes, {len(clf.classes_):,} classes")
         if quality is not None:
             say(headline(quality))
@@ -129,7 +124,21 @@ def fit(
             say(f"Look at it: {shlex.join(['tanager', 'report', output, data])}")
 
 
-def _first_line(clf: TableClassifier, structure: str | None) -> str:
+def fit_rows(
+    X: pa.Table, y: NamedLabels, kind: options.ModelOptions, validate: bool = True, intervals: bool = False
+) -> tuple[TableClassifier, Quality | None]:
+    """A classifier learnt from rows in memory, and its cross-validated quality where that is measured."""
+    with working(f"Fitting {X.num_rows:,} rows x {X.num_columns:,} attributes") as update:
+        clf = kind.classifier(X.column_names, y).fit(X, y)
+        quality = _validate(clf, X, y, kind.seed, update) if validate else None
+        if intervals:
+            update("Preparing intervals")
+            clf.prepare_intervals(X, y)
+    return clf, quality
+
+
+def model_in_words(clf: TableClassifier, structure: str | None) -> str:
+    """What the model is, in one line."""
     return clf.model_.summary if clf.model_.kind == "effects" else f"Bayesian network: {structure}"
 
 

@@ -25,6 +25,7 @@ from tanager.cli.networks import convert, tune
 from tanager.cli.options import Command
 from tanager.cli.predict import predict
 from tanager.cli.report import report
+from tanager.cli.start import start
 from tanager.errors import DataWarning, TanagerError
 
 SIGNALLED = 128
@@ -53,11 +54,27 @@ UsageError = cast(type[Exception], typer.BadParameter.__mro__[1])
 app = typer.Typer(
     name="tanager",
     help="Learn Bayesian network classifiers from a table, apply them, and measure them.",
-    epilog="Start with: tanager demo",
+    epilog="Begin with: tanager start FILE, or tanager demo",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (check, fit, predict, evaluate, compare, explain, convert, export, stability, tune, edit, report, demo):
+COMMANDS = (
+    start,
+    check,
+    fit,
+    predict,
+    evaluate,
+    compare,
+    explain,
+    convert,
+    export,
+    stability,
+    tune,
+    edit,
+    report,
+    demo,
+)
+for command in (*COMMANDS, convert, tune, demo):
     app.command(cls=Command)(command)
 app.command()(completion)
 

@@ -47,12 +47,23 @@ class NamedLabels(np.ndarray):
 def read_training_data(path: str, class_column: str, reading: Reading) -> tuple[pa.Table, NamedLabels]:
     """The attributes and the class column of a file; a warning names the worst issues found in them."""
     with working(f"Reading {path}"):
-        recipe = reading.preprocessing(class_column)
-        table = read_table(path, CellRules.given(recipe.missing, recipe.texts))
-        check_training_columns(table.column_names, class_column, recipe, reading.drop or ())
-        attributes, labels = _split(recipe.apply(table), class_column)
+        attributes, labels = read_unchecked(path, class_column, reading.preprocessing(class_column), reading.drop or ())
         warn_findings(attributes, labels)
     return attributes, labels
+
+
+def read_as_written(path: str, reading: Reading) -> pa.Table:
+    """The table in a file before any preprocessing."""
+    return read_table(path, CellRules.given(reading.missing or ()))
+
+
+def read_unchecked(
+    path: str, class_column: str, recipe: Recipe, drop: Sequence[str] = ()
+) -> tuple[pa.Table, NamedLabels]:
+    """The attributes and the class column of a file after its preprocessing."""
+    table = read_table(path, CellRules.given(recipe.missing, recipe.texts))
+    check_training_columns(table.column_names, class_column, recipe, drop)
+    return _split(recipe.apply(table), class_column)
 
 
 def _split(table: pa.Table, class_column: str) -> tuple[pa.Table, NamedLabels]:
@@ -65,11 +76,7 @@ def _split(table: pa.Table, class_column: str) -> tuple[pa.Table, NamedLabels]:
 def check_training_columns(names: Sequence[str], class_column: str, recipe: Recipe, drop: Sequence[str]) -> list[str]:
     """The attributes that are left: there must be a class and something to tell it by. `drop` is the option --drop."""
     check_column(class_column, names, "to predict")
-    for name in drop:
-        check_column(name, names, "to drop")
-    recipe.check_columns(names)
-    if class_column in recipe.dropped:
-        raise OptionError(f"--drop leaves out {class_column!r}, which is the class.")
+    _check_recipe(names, class_column, recipe, drop)
     kept = [name for name in names if name != class_column and name not in recipe.dropped]
     if not kept:
         raise DataError(
@@ -82,6 +89,15 @@ def check_training_columns(names: Sequence[str], class_column: str, recipe: Reci
             stacklevel=2,
         )
     return kept
+
+
+def _check_recipe(names: Sequence[str], class_column: str | None, recipe: Recipe, drop: Sequence[str]) -> None:
+    """Refuse preprocessing of columns that are not there, and a class that is left out."""
+    for name in drop:
+        check_column(name, names, "to drop")
+    recipe.check_columns(names)
+    if class_column in recipe.dropped:
+        raise OptionError(f"--drop leaves out {class_column!r}, which is the class.")
 
 
 def check_column(name: str, names: Sequence[str], purpose: str) -> str:
@@ -105,33 +121,29 @@ def warn_findings(attributes: pa.Table, labels: NamedLabels) -> None:
         warnings.warn(words, DataWarning, stacklevel=2)
 
 
-def check_file(
-    path: str, class_column: str | None, missing: Sequence[str], drop: Sequence[str]
-) -> tuple[Checkup, Recipe]:
-    """The checkup of the table in a file, and the preprocessing that fixes it, the options included."""
-    asked = Reading(list(missing), list(drop)).preprocessing(class_column)
-    table = read_table(path, CellRules.given(missing))
-    for name in (*asked.dropped, *([] if class_column is None else [class_column])):
-        check_column(name, table.column_names, "to drop" if name in asked.dropped else "to predict")
-    if class_column in asked.dropped:
-        raise OptionError(f"--drop leaves out {class_column!r}, which is the class.")
-    zeros = _leading_zeros(path, table, missing)
+def check_file(path: str, class_column: str | None, reading: Reading) -> tuple[Checkup, Recipe]:
+    """The checkup of the table in a file after the preprocessing asked for, and that preprocessing with the fixes."""
+    asked = reading.preprocessing(class_column)
+    table = read_table(path, CellRules.given(asked.missing, asked.texts))
+    if class_column is not None:
+        check_column(class_column, table.column_names, "to predict")
+    _check_recipe(table.column_names, class_column, asked, reading.drop or ())
+    zeros = _leading_zeros(path, table, asked)
     table = asked.apply(table)
     y = None
     if class_column is not None:
         y = table.column(class_column)
         table = table.drop_columns([class_column])
     checkup = examine(read_columns(table), y, zeros, class_column)
-    fixes = checkup.recipe.with_options(missing, (), class_column)
-    return checkup, Recipe((*asked.steps, *fixes.steps), fixes.missing, class_column)
+    return checkup, Recipe((*asked.steps, *checkup.recipe.steps), asked.missing, class_column)
 
 
-def _leading_zeros(path: str, table: pa.Table, missing: Sequence[str]) -> list[str]:
+def _leading_zeros(path: str, table: pa.Table, recipe: Recipe) -> list[str]:
     """The columns of whole numbers of which some begin with a zero in the file; a number forgets that."""
     whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
     if not whole or path == STREAM:
         return []
-    as_written = read_table(path, CellRules.given(missing, whole))
+    as_written = read_table(path, CellRules.given(recipe.missing, whole))
     return [
         name
         for name in whole

@@ -1,0 +1,194 @@
+"""`tanager start`: from a table as it comes to a model and a page about it, in one command."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from tanager.cli import options
+from tanager.errors import DataError, OptionError
+from tanager.registry import list_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tanager.check.checkup import Checkup
+    from tanager.check.preprocessing import Recipe, Step
+    from tanager.classifiers.base import TableClassifier
+    from tanager.cli.training_data import NamedLabels
+    from tanager.metrics import Quality
+
+CLASS_NAMES = ("class", "target", "label", "outcome", "diagnosis", "y")
+"""Names of columns that are taken as the class without a question."""
+MOST_CLASSES = 20
+"""A column with more distinct values is not proposed as the class."""
+FIXES = {
+    "drop": "left out",
+    "missing": "missing values recognised in",
+    "merge": "spellings merged in",
+    "number": "numbers read in",
+    "date": "dates read in",
+    "category": "codes kept as names in",
+}
+"""What a step of the preprocessing did, before the names of its columns."""
+
+
+@options.grouped
+def start(
+    data: options.Data,
+    reading: options.Reading,
+    kind: options.ModelOptions,
+    class_column: options.OptionalClass = None,
+) -> None:
+    """Go from a spreadsheet to a model and a page about it: read, check, fix, cross-validate, fit, write.
+
+    Beside DATA it writes the model (DATA-model.json), the page (DATA-report.html) and the preprocessing
+    (DATA-recipe.json), never over a file that is there. It fixes only what is safe: identifiers are left out, numbers
+    and dates that are text are read, spellings are merged. On a terminal it asks where it is in doubt.
+
+    Examples:
+
+      tanager start patients.xlsx
+      tanager start patients.xlsx --class outcome
+      tanager start patients.csv --class outcome --drop name --missing unknown
+    """
+    from tanager.cli.training_data import check_file, read_unchecked, streams
+    from tanager.files.json_file import save_recipe
+    from tanager.runtime.progress import working
+
+    if data == "-":
+        raise OptionError("start writes its files beside DATA, and standard input has no place.", hint="name a file.")
+    files = _free_files(data)
+    if streams(data, None):
+        hint = f"tanager fit {shlex.quote(data)} --class COLUMN -o model.json reads it batch by batch."
+        raise DataError(f"{data!r} takes more than half of the memory that is left.", hint=hint)
+    target, how = (class_column, "as --class says") if class_column else _find_class(data, reading)
+    with working(f"Checking {data}"):
+        checkup, recipe = check_file(data, target, reading)
+    recipe = _ask_about_fixes(checkup, recipe)
+    X, y = read_unchecked(data, target, recipe)
+    print(f"Read     {data}: {X.num_rows:,} rows, {X.num_columns:,} attributes")
+    print(f"Class    {target!r} ({how}): {checkup.classes}")
+    print(f"Fixed    {_describe_fixes(recipe.steps)}")
+    _print_warnings(data, target, X, y)
+    save_recipe(recipe, files["recipe"])
+    clf, quality = _fit_and_write(data, X, y, kind, recipe, files)
+    _print_results(clf, kind.structure, quality, files, Path(data).suffix)
+
+
+def _free_files(data: str) -> dict[str, str]:
+    """Where model, page and recipe go: beside the table, under names that no file has."""
+    from tanager.files.paths import check_readable, check_writable
+
+    file = check_readable(data)
+    stem = Path(file.name.removesuffix(".gz")).stem
+    number = 1
+    while True:
+        end = "" if number == 1 else f"-{number}"
+        names = {"model": "model{}.json", "page": "report{}.html", "recipe": "recipe{}.json"}
+        files = {what: file.with_name(f"{stem}-{name.format(end)}") for what, name in names.items()}
+        if not any(path.exists() for path in files.values()):
+            break
+        number += 1
+    check_writable(files["model"])
+    return {what: str(path) for what, path in files.items()}
+
+
+def _find_class(data: str, reading: options.Reading) -> tuple[str, str]:
+    """The column to predict and how it was found: by its name, or by the answer to a question."""
+    from tanager.cli.training_data import read_as_written
+
+    table = read_as_written(data, reading)
+    names = table.column_names
+    called = [name for name in names if name.strip().lower() in CLASS_NAMES]
+    if len(called) == 1:
+        return called[0], "by its name; --class names another"
+    few = [name for name in called or names if 2 <= len(table.column(name).unique().drop_null()) <= MOST_CLASSES]
+    likely = [*few[-1:], *called, *names[-1:]][0]
+    if not _on_terminal():
+        words = shlex.join(["tanager", "start", data, "--class", likely])
+        raise OptionError(
+            f"which column is the class, that is, the column to predict? The columns are {list_names(names, 12)}.",
+            hint=f"for example {words}",
+        )
+    typer.echo(f"The columns are {list_names(names, 30)}.", err=True)
+    while (name := typer.prompt("Which column is to be predicted?", default=likely, err=True)) not in names:
+        typer.echo(f"No column is called {name!r}.", err=True)
+    return name, "as answered"
+
+
+def _ask_about_fixes(checkup: Checkup, recipe: Recipe) -> Recipe:
+    """The preprocessing, less or more what a person decides: spellings of the class as one, revealing columns out."""
+    from tanager.check.preprocessing import Drop
+
+    if not _on_terminal():
+        return recipe
+    steps = list(recipe.steps)
+    for finding in checkup.findings:
+        merges = [step for step in finding.steps if step.name == "merge" and step.column == checkup.target]
+        if merges and not typer.confirm(f"The class {finding.what}. Take these as one?", default=True, err=True):
+            steps.remove(merges[0])
+        if finding.reveals_class and finding.column not in recipe.dropped:
+            question = f"The {str(finding).rstrip('?')}? Leave it out if it is not."
+            if typer.confirm(f"{question} Leave it out?", default=True, err=True):
+                steps.append(Drop(finding.column or ""))
+    return replace(recipe, steps=tuple(steps))
+
+
+def _describe_fixes(steps: tuple[Step, ...]) -> str:
+    """The steps in words, grouped by what they do."""
+    groups = {name: [step.column for step in steps if step.name == name] for name in FIXES}
+    words = [f"{FIXES[name]} {list_names(columns, 4)}" for name, columns in groups.items() if columns]
+    return "; ".join(words) or "nothing needed fixing"
+
+
+def _print_warnings(data: str, target: str, X: pa.Table, y: object) -> None:
+    """The worst issues that are left after the fixes, and the command that looks at all of them."""
+    from tanager.check import check
+
+    worst = check(X, y).of_severity("high")
+    for finding in worst[:3]:
+        print(f"Warning  {finding.line}")
+    if len(worst) > 3:
+        print(f"Warning  {len(worst) - 3} more: {shlex.join(['tanager', 'check', data, '--class', target])}")
+
+
+def _fit_and_write(
+    data: str, X: pa.Table, y: NamedLabels, kind: options.ModelOptions, recipe: Recipe, files: dict[str, str]
+) -> tuple[TableClassifier, Quality | None]:
+    """Fit, cross-validate, and write the model and the page."""
+    from tanager.cli.fit import fit_rows
+    from tanager.cli.report import name_of
+    from tanager.files.model_file import save_model
+    from tanager.report.model_card import About
+    from tanager.report.write_page import write_page
+    from tanager.runtime.progress import working
+
+    clf, quality = fit_rows(X, y, kind)
+    save_model(clf, files["model"], quality=quality, recipe=recipe)
+    with working("Writing the page"):
+        write_page(clf, X, y, files["page"], about=About(name_of(data)), quality=quality)
+    return clf, quality
+
+
+def _print_results(
+    clf: TableClassifier, structure: str | None, quality: Quality | None, files: dict[str, str], suffix: str
+) -> None:
+    from tanager.cli.fit import model_in_words
+    from tanager.metrics.quality import headline
+
+    measured = "not cross-validated" if quality is None else headline(quality)
+    print(f"Model    {model_in_words(clf, structure)}")
+    print(f"Quality  {' '.join(measured.split())}")
+    print(f"Open     {files['page']} in a browser")
+    print(f"Next     {shlex.join(['tanager', 'predict', files['model'], f'new{suffix}', '-o', 'predictions.csv'])}")
+    print(f"         {shlex.join(['tanager', 'explain', files['model'], f'new{suffix}'])}")
+
+
+def _on_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
