@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.utils.class_weight import compute_class_weight
 
 from all_parts import make_classifier
-from classifiers.stream_tables import assert_same_model, cut, mixed_table, split
-from tanager import NaiveBayesClassifier, OptionError, TANClassifier
+from classifiers.stream_tables import assert_same_model, cut, mixed_table, split, table_of_few_values
+from tanager import NaiveBayesClassifier, OptionError
 from tanager.parameters import Conditional
 
 MODELS = [
@@ -23,29 +24,34 @@ def weights_of(y):
     return dict(zip(np.unique(y).tolist(), (3, 1, 2), strict=True))
 
 
+def scaled(weights):
+    """Weights that only say how much a row matters: one in the mean."""
+    return weights / weights.mean()
+
+
 # Folds are made of rows: what is chosen on them is fixed here.
 @pytest.mark.parametrize(
     ("structure", "parameters"), [("naive-bayes", "frequency"), ("tan", Conditional(strength=[10.0, 1.0]))]
 )
-def test_whole_class_weights_are_repeated_rows_in_the_same_number_of_bins(structure, parameters, monkeypatch):
-    monkeypatch.setattr("tanager.table.binning.n_bins", lambda n_rows: (64, 16))
+def test_class_weights_multiply_the_weights_of_rows_and_keep_their_sum(structure, parameters):
     X, y = split(mixed_table(200, gaps=0.1))
-    weights = weights_of(y)
-    again = np.repeat(np.arange(len(y)), [weights[label] for label in np.asarray(y).tolist()])
+    rows = np.random.default_rng(0).integers(1, 4, len(y)) / 2
+    times = np.array([weights_of(y)[label] for label in np.asarray(y).tolist()])
     options = {"parameters": parameters, "random_state": 0}
-    weighted = make_classifier(structure, class_weight=weights, **options).fit(X, y)
-    repeated = make_classifier(structure, **options).fit(X.take(again), y.iloc[again])
-    assert_same_model(weighted, repeated, 1e-5)  # descents on folds end where rounding lets them
-    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=0, atol=1e-5)
+    ours = make_classifier(structure, class_weight=weights_of(y), **options).fit(X, y, rows)
+    theirs = make_classifier(structure, **options).fit(X, y, scaled(rows * times) * rows.mean())
+    assert ours.class_count_.sum() == pytest.approx(rows.sum())
+    assert_same_model(ours, theirs, 1e-5)  # descents on folds end where rounding lets them
 
 
-def test_class_weights_multiply_the_weights_of_rows():
+def test_the_unit_of_class_weights_does_not_matter():
     X, y = split(mixed_table(200))
-    rows = np.random.default_rng(0).integers(0, 4, len(y)) / 2
-    weights = weights_of(y)
-    times = np.array([weights[label] for label in np.asarray(y).tolist()])
-    ours = TANClassifier(parameters="frequency", class_weight=weights).fit(X, y, rows)
-    assert_same_model(ours, TANClassifier(parameters="frequency").fit(X, y, rows * times))
+    models = [
+        NaiveBayesClassifier(class_weight={name: unit * w for name, w in weights_of(y).items()}).fit(X, y)
+        for unit in (1.0, 1e-3, 7.0)
+    ]
+    assert_same_model(models[0], models[1])
+    assert_same_model(models[0], models[2])
 
 
 def test_balanced_means_what_it_means_in_scikit_learn():
@@ -67,25 +73,37 @@ def test_balanced_weighs_rows_of_weight_two_as_two():
     assert_same_model(weighted, repeated)
 
 
-def test_partial_fit_weighs_classes_as_fit_does():
-    X, y = split(mixed_table(200))
-    labels, weights = y.to_numpy(str), weights_of(y)
-    clf = NaiveBayesClassifier(class_weight=weights).partial_fit(X.slice(0, 90), labels[:90], classes=np.unique(labels))
-    clf.partial_fit(X.slice(90), labels[90:])
-    assert_same_model(clf, NaiveBayesClassifier(class_weight=weights).fit(X, labels))
-
-
-@pytest.mark.parametrize(
-    "fit",
-    [
-        lambda clf, X, y, table: clf.fit(cut(table, [100]), "outcome"),
-        lambda clf, X, y, table: clf.partial_fit(X, y, classes=np.unique(np.asarray(y))),
-    ],
-)
-def test_balanced_is_refused_where_classes_are_counted_too_late(fit):
+@pytest.mark.parametrize("kind", ["balanced", "given"])
+@pytest.mark.parametrize("after_fit", [False, True])
+def test_batches_weigh_classes_as_one_fit_does(kind, after_fit):
+    """After `fit` the cut points stay: here all columns are categories."""
     table = mixed_table(200)
-    with pytest.raises(OptionError, match="needs the number of rows of each class"):
-        fit(NaiveBayesClassifier(class_weight="balanced"), *split(table), table)
+    X, y = split(table)
+    labels, options = y.to_numpy(str), {"class_weight": kind if kind == "balanced" else weights_of(y)}
+    if after_fit:
+        options["categorical_features"] = "all"
+    expected = NaiveBayesClassifier(**options).fit(X, labels)
+    clf = NaiveBayesClassifier(**options)
+    first = len(labels) if after_fit else 90
+    begin = clf.fit if after_fit else lambda *rows: clf.partial_fit(*rows, classes=np.unique(labels))
+    begin(X.slice(0, first), labels[:first])
+    if after_fit:
+        clf.partial_fit(X.slice(0, 90), labels[:90])
+        expected.fit(pa.concat_tables([X, X.slice(0, 90)]), np.concatenate([labels, labels[:90]]))
+    else:
+        clf.partial_fit(X.slice(90), labels[90:])
+    assert_same_model(clf, expected)
+
+
+@pytest.mark.parametrize("structure", ["naive-bayes", "tan"])
+@pytest.mark.parametrize("make_table", [mixed_table, table_of_few_values])  # kept on disk; counted as they come
+@pytest.mark.parametrize("kind", ["balanced", "given"])
+def test_a_stream_weighs_classes_as_a_table_in_memory(structure, make_table, kind):
+    table = make_table(200, gaps=0.1)
+    X, y = split(table)
+    options = {"parameters": "frequency", "class_weight": kind if kind == "balanced" else weights_of(y)}
+    streamed = make_classifier(structure, **options).fit(cut(table, [60, 100]), "outcome")
+    assert_same_model(streamed, make_classifier(structure, **options).fit(X, y))
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,6 @@ WITH_OPTIONS = [
     BayesianNetworkClassifier(Selective(by="accuracy"), None, "frequency"),
     BayesianNetworkClassifier("kdb", None, Hierarchical(8.0)),
     BayesianNetworkClassifier(AnDE(weights="conditional"), None, "frequency"),
-    BayesianNetworkClassifier("tan", parameters="frequency", class_weight={"no": 3.0, "perhaps": 0.5}),
 ]
 ADDITIVE = [AdditiveClassifier(), AdditiveClassifier(trees=False, missing="average")]
 EDGES = [40, 60, 61, 130]

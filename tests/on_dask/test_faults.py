@@ -100,7 +100,7 @@ def test_a_part_made_again_with_other_categories_is_noticed(name, what, table):
     rows = table[["colour", "shape", "outcome"]]
     summarize = partial(summarize_partition, reader=reader, categorical_features=None, keep_unlabelled=False)
     summary = summarize(rows, None, 3)
-    learnt = learn_columns(packed_statistics(summary), "mdlp", missing_states=True, fine=False, uncut=False)
+    learnt = learn_columns(packed_statistics(summary), "mdlp", None, missing_states=True, fine=False, uncut=False)
     found = learnt.statistics
     target = ColumnSchema("outcome", "categorical", tuple(found.classes.tolist()))
     encoder = PartitionEncoder(TableSchema(learnt.attributes, target), (0, 1), found.classes)

@@ -41,8 +41,7 @@ from tanager.table.stream.reader import ReadOptions, StreamReader, check_roles
 from tanager.table.stream.source import is_stream, open_stream
 from tanager.table.training_table import (
     TrainingTable,
-    check_classes,
-    given_weighting,
+    check_class_weight,
     read_training,
     warn_left_out,
     weigh_classes,
@@ -305,9 +304,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds
     ) -> tuple[TrainingTable, TableSchema]:
         """A table in memory, checked, and what its columns hold."""
-        training = read_training(X, y, sample_weight, unlabelled=True)
-        if self.class_weight is not None:
-            training = weigh_classes(training, self.class_weight)
+        training = weigh_classes(read_training(X, y, sample_weight, unlabelled=True), self.class_weight)
         self._check_columns(X, training.table, reset=True)
         if not needs.unlabelled:
             warn_left_out(training)
@@ -337,7 +334,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
             fine=needs.fine,
             unlabelled=needs.unlabelled,
             values=needs.cuts_again,
-            class_weight=given_weighting(self.class_weight, "a table that comes batch by batch"),
+            class_weight=check_class_weight(self.class_weight),
         )
         # Counts of pairs are of coarse codes, and fine ones are learnt from too.
         only_counts = not exceeds(needs.needs, "pairs") and not needs.fine
@@ -345,7 +342,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         reader = StreamReader(roles, options, running)
         try:
             table = code_stream(reader.read(open_stream(X)), running)
-            check_classes(options.class_weight, table.classes)
             if exceeds(needs.needs, "counts"):
                 unlabelled = None if table.unlabelled is None else table.unlabelled.kept()
                 table = replace(table, rows=table.rows.kept(), unlabelled=unlabelled)

@@ -18,7 +18,7 @@ from tanager.table.binning import ValueRows, cut_at_every_value, fine_places, is
 from tanager.table.columns import NumericColumn
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import encode_rows, without_class
-from tanager.table.rows import Needs, Rows
+from tanager.table.rows import Needs, Rows, Weights
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.reader import StreamedTable
 from tanager.table.training_table import TrainingTable, read_rows, warn_left_out
@@ -39,6 +39,7 @@ class CodedTable:
     values      few rows in codes that have not seen the class, where those of `rows` have and the learner asks for them
     known       counts that need no pass: ascending nodes to flat tables (`CountStore`)
     counted     rows that were counted as they were read, and are not among `rows`
+    factors     (n_classes,) what class weights have multiplied the weights of rows by
     """
 
     schema: TableSchema
@@ -49,6 +50,7 @@ class CodedTable:
     values: ValueRows | None = None
     known: Mapping[tuple[int, ...], CountTable] = field(default_factory=dict)
     counted: CountedRows | None = None
+    factors: Weights | None = None
 
     @property
     def columns(self) -> tuple[ColumnSchema, ...]:
@@ -99,7 +101,7 @@ def code_table(
         apart = encode_rows(table, order, in_order, without_class(schema, table.n_rows), training.unlabelled.weights)
     if discretizer is not None and is_worth_cutting_again(schema.attributes, rows.n_rows):
         again = _value_rows(training, in_order, order, discretizer)
-    return CodedTable(schema, order, training.classes, rows, apart, again)
+    return CodedTable(schema, order, training.classes, rows, apart, again, factors=training.factors)
 
 
 def _value_rows(
@@ -119,7 +121,7 @@ def code_stream(table: StreamedTable, running: RunningCounts | None) -> CodedTab
     counted = None
     if running is not None:
         n_states = tuple(column.schema.n_states for column in table.final)
-        counted = running.counted([column.codes for column in table.final], n_states)
+        counted = running.counted([column.codes for column in table.final], n_states, table.factors)
     order = table.schema.learning_order
     known: dict[tuple[int, ...], CountTable] = {(len(order),): table.class_rows}
     return CodedTable(
@@ -131,6 +133,7 @@ def code_stream(table: StreamedTable, running: RunningCounts | None) -> CodedTab
         table.values,
         known=known,
         counted=counted,
+        factors=table.factors,
     )
 
 

@@ -27,8 +27,8 @@ from tanager.table.binning import ColumnStatistics
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, choose_categorical
 from tanager.table.rows import EncodedBatch
-from tanager.table.schema import TableSchema
-from tanager.table.training_table import TrainingTable, given_weighting, read_rows, warn_left_out, weigh_classes
+from tanager.table.schema import ColumnSchema, TableSchema
+from tanager.table.training_table import TrainingTable, class_factors, read_rows, warn_left_out
 
 PARAMETERS = "Parameters\n----------\n"
 # A name and its type, then the lines that are indented.
@@ -207,6 +207,7 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
     """
 
     _statistics: list[ColumnStatistics] | None = None  # of the rows that `partial_fit` has seen
+    _counted: tuple[tuple[tuple[int, ...], CountTable], ...]  # ascending nodes, flat table; the class changes fastest
 
     def _fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         self._statistics = None
@@ -234,7 +235,6 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
         first = _check_partial_fit_first_call(self, classes)
         with thread_limit(self.n_jobs):
             rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
-            rows = weigh_classes(rows, given_weighting(self.class_weight, "partial_fit"))
         self._check_columns(X, rows.table, reset=first and not fitted)
         warn_left_out(rows)
         with thread_limit(self.n_jobs):
@@ -264,7 +264,12 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
         self._statistics = batch
         discretizer = choose_discretizer(self.discretizer)
         missing_states = self.missing == "category"
-        attributes = tuple(map_threads(lambda column: column.schema(discretizer, n_classes, missing_states), batch))
+        factors = class_factors(self.class_weight, self.classes_, class_counts)
+
+        def learn(column: ColumnStatistics) -> ColumnSchema:
+            return column.weighed(factors).schema(discretizer, n_classes, missing_states)
+
+        attributes = tuple(map_threads(learn, batch))
         schema = TableSchema(attributes, rows.target, rows.table.named)
         self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
         known: dict[tuple[int, ...], CountTable] = {
@@ -278,13 +283,20 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
         schema = self.encoder_.schema
         order = schema.learning_order
         rows = EncodedBatch.empty(schema.select(order).n_states)
-        table = CodedTable(schema, order, self.classes_, rows, known=known)
+        factors = None
+        if self.class_weight is not None:
+            factors = class_factors(self.class_weight, self.classes_, known[(len(order),)])
+            known = {nodes: table * np.resize(factors, len(table)) for nodes, table in known.items()}
+        table = CodedTable(schema, order, self.classes_, rows, known=known, factors=factors)
         self._learn(table, self._count_engine())
 
     def _learn(self, table: CodedTable, engine: CountEngine) -> Learnt:
         learnt = super()._learn(table, engine)
         sets = (tuple(sorted(family.nodes)) for family in self.network_.dag.families)
-        self._counted = tuple((nodes, learnt.counts.flat(nodes)) for nodes in sets)
+        counted = [(nodes, learnt.counts.flat(nodes)) for nodes in sets]
+        if table.factors is not None:  # the factors of all rows are known when `partial_fit` has seen the last
+            counted = [(nodes, held / np.resize(table.factors, len(held))) for nodes, held in counted]
+        self._counted = tuple(counted)
         return learnt
 
     def _structure(self) -> StructureLearner:

@@ -88,10 +88,13 @@ class RunningCounts:
             counted += renumber(self._counts, sets, self._values.n_states, codes_now, n_states)
         self._values, self._counts = values, counted
 
-    def counted(self, codes: Sequence[Codes], n_states: tuple[int, ...]) -> CountedRows | None:
+    def counted(
+        self, codes: Sequence[Codes], n_states: tuple[int, ...], factors: Weights | None = None
+    ) -> CountedRows | None:
         """The counts by final states, `codes` being those of each node's values, and last of a gap; None without a row.
 
-        A code of `n_states` says that the row does not count for sets with that node.
+        A code of `n_states` says that the row does not count for sets with that node. The weights of the rows of a
+        class are multiplied by its factor.
         """
         if self.n_rows == 0:
             return None
@@ -99,7 +102,11 @@ class RunningCounts:
         known_values = zip(codes, values.n_values, values.has_missing, strict=True)
         final = [np.append(known[:n], [known[-1]] * gap).astype(np.int64) for known, n, gap in known_values]
         sets = self._sets(len(n_states) - 1)
-        return CountedRows(self.n_rows, sets, values.n_states, self._counts, tuple(final), n_states)
+        counts = self._counts
+        if factors is not None:
+            cells = np.diff(_offsets(sets, values.n_states)) // values.n_states[-1]  # of a class, which comes first
+            counts = counts * np.concatenate([np.repeat(factors[final[-1]], n) for n in cells.tolist()])
+        return CountedRows(self.n_rows, sets, values.n_states, counts, tuple(final), n_states)
 
     def _count(self, batch: EncodedBatch) -> CountTable:
         engine, n_attributes = engine_for(self._engine, self.n_rows), batch.n_attributes

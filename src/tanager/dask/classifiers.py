@@ -35,12 +35,11 @@ from tanager.runtime.resources import thread_limit
 from tanager.table.binning import ValueRows
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import warn_of_useless_columns
-from tanager.table.rows import EncodedBatch, gather
+from tanager.table.rows import EncodedBatch, Weights, gather
 from tanager.table.schema import Category, ColumnSchema, TableSchema
 from tanager.table.training_table import (
-    check_classes,
+    check_class_weight,
     check_two_classes,
-    given_weighting,
     say_left_out,
     warn_of_weights,
 )
@@ -171,7 +170,8 @@ def fit_partitions(
     cluster, needs = Cluster(client), model._row_needs()
     model._check_place("cluster")
     engine = choose_worker_engine(getattr(model, "engine", "auto"), getattr(model, "device", None))
-    partitions = find_partitions(X, y, sample_weight, given_weighting(model.class_weight, "a table on a cluster"))
+    check_class_weight(model.class_weight)
+    partitions = find_partitions(X, y, sample_weight)
     validate_data(model, partitions.like, reset=True, skip_check_array=True)
     with thread_limit(model.n_jobs), working("Learning", shown=bool(model.verbose)):
         model._learn(_code_table(model, needs, cluster, partitions), engine)
@@ -189,7 +189,6 @@ def _code_table(model: TableClassifier, needs: RowNeeds, cluster: Cluster, parti
     learnt = _learn_columns(model, needs, cluster, summaries)
     attributes, table = learnt.attributes, learnt.statistics
     check_two_classes(table.classes, table.n_rows)
-    check_classes(partitions.reader.class_weight, table.classes)
     if partitions.reader.weight is not None:
         warn_of_weights(table.weight, table.n_rows + table.n_unlabelled, stacklevel=5)
     if not keep_unlabelled:
@@ -210,14 +209,19 @@ def _code_table(model: TableClassifier, needs: RowNeeds, cluster: Cluster, parti
     if keep_unlabelled and table.n_unlabelled:
         unlabelled = rows.map(partial(_take_rows, labelled=False), "unlabelled")
         rows = rows.map(partial(_take_rows, labelled=True), "labelled")
-    values = None
+    rows, values = _weigh(rows, learnt.factors), None
     if learnt.uncut:
         uncut = replace(encoder, schema=TableSchema(learnt.uncut, target).select(order))
         encode = partial(uncut.encode_frame, reader=partitions.reader, keep_unlabelled=False)
         few = cluster.map_partitions("values", encode, partitions.frames, partitions.labels)
         discretizer = choose_discretizer(model.discretizer)
-        values = ValueRows(gather(ClusterRows(cluster, few)), uncut.schema.attributes, discretizer)
-    return CodedTable(schema, order, table.classes, rows, unlabelled, values)
+        rows_uncut = gather(_weigh(ClusterRows(cluster, few), learnt.factors))
+        values = ValueRows(rows_uncut, uncut.schema.attributes, discretizer)
+    return CodedTable(schema, order, table.classes, rows, unlabelled, values, factors=learnt.factors)
+
+
+def _weigh(rows: ClusterRows, factors: Weights | None) -> ClusterRows:
+    return rows if factors is None else rows.map(partial(EncodedBatch.weighed, factors=factors), "weigh")
 
 
 def _learn_columns(model: TableClassifier, needs: RowNeeds, cluster: Cluster, summaries: list[Future]) -> LearntColumns:
@@ -225,6 +229,7 @@ def _learn_columns(model: TableClassifier, needs: RowNeeds, cluster: Cluster, su
     learn = partial(
         learn_columns,
         discretizer=model.discretizer,
+        class_weight=model.class_weight,
         missing_states=needs.missing_states,
         fine=needs.fine,
         uncut=needs.cuts_again,

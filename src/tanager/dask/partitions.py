@@ -32,17 +32,17 @@ from tanager.table.columns import Column, NumericColumn, as_number, code_dtype, 
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import choose_categorical, encode_rows, without_class
 from tanager.table.read_columns import check_unique, read_named
-from tanager.table.rows import EncodedBatch, join_blocks
+from tanager.table.rows import EncodedBatch, Weights, join_blocks
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.training_table import (
+    ClassWeight,
     TrainingTable,
     UnlabelledRows,
-    Weighting,
+    class_factors,
     encode_labels,
     read_rows,
     read_sample_weight,
     target_name,
-    weigh_rows,
 )
 from tanager.table.value_counts import ValueCounts
 
@@ -65,9 +65,7 @@ class Partitions:
     target: str
 
 
-def find_partitions(
-    X: object, y: object, sample_weight: object = None, class_weight: Weighting | None = None
-) -> Partitions:
+def find_partitions(X: object, y: object, sample_weight: object = None) -> Partitions:
     """The partitions of a Dask data frame or a Parquet folder X, and of y: a Dask series, or the name of a column.
 
     Row weights are a column of X.
@@ -99,7 +97,7 @@ def find_partitions(
     check_unique(names)
     if not names:
         raise DataError("the table has no column besides the class and the weights.")
-    reader = Reader(names, target if isinstance(y, str) else None, sample_weight, class_weight)
+    reader = Reader(names, target if isinstance(y, str) else None, sample_weight)
     return Partitions(table.to_delayed(), labels, reader, like, target)
 
 
@@ -123,15 +121,11 @@ def read_source(X: object) -> Any:
 
 @dataclass(frozen=True)
 class Reader:
-    """How a partition is read: the attributes' names, the columns of classes and weights if the frame has them.
-
-    class_weight  what the weight of a row is multiplied by, by its class
-    """
+    """How a partition is read: the attributes' names, the columns of classes and weights if the frame has them."""
 
     names: tuple[str, ...]
     column: str | None
     weight: str | None = None
-    class_weight: Weighting | None = None
 
     def read(
         self, frame: Any, labels: Any, number: int, classes: NDArray[np.generic] | None = None
@@ -155,9 +149,6 @@ class Reader:
                     weights = read_sample_weight(weights, labels)
                 return None, UnlabelledRows(table, weights)
             rows = read_rows(table, labels, weights, classes, unlabelled=True)
-            if self.class_weight is not None:
-                weights = weigh_rows(self.class_weight, rows.classes, rows.class_codes, rows.weights)
-                rows = replace(rows, weights=weights)
             return rows, rows.unlabelled
 
     def _check(self, frame: Any) -> None:
@@ -212,7 +203,9 @@ def summarize_partition(
     complete = not (keep_unlabelled and n_unlabelled)
     weight = 0.0 if reader.weight is None else float(frame[reader.weight].sum())
     if table is None:
-        return PartitionSummary(PartitionStatistics(np.empty(0), 0, (), (), n_unlabelled, complete, weight))
+        return PartitionSummary(
+            PartitionStatistics(np.empty(0), 0, (), (), n_unlabelled, complete, weight, np.empty(0))
+        )
     by_row = table.class_codes, table.weights, len(table.classes)
     categorical = choose_categorical(table.table, categorical_features)
     schema = rows = None
@@ -226,7 +219,8 @@ def summarize_partition(
         columns = tuple(ColumnStatistics.of(column, is_category, *by_row) for column, is_category in chosen)
     seen_in = tuple(number if len(column.counts.values) else -1 for column in columns)
     n_rows, coded = table.table.n_rows, rows is not None
-    statistics = PartitionStatistics(table.classes, n_rows, columns, seen_in, n_unlabelled, coded, weight)
+    class_rows = np.bincount(table.class_codes, table.weights, minlength=len(table.classes))
+    statistics = PartitionStatistics(table.classes, n_rows, columns, seen_in, n_unlabelled, coded, weight, class_rows)
     return PartitionSummary(statistics, schema, rows)
 
 
@@ -263,6 +257,7 @@ class PartitionStatistics:
     n_unlabelled  how many rows have no class
     coded         the summaries of these partitions have all rows that are needed
     weight        of all rows, with a class or without, where they have weights
+    class_rows    (n_classes,) how many rows each class has, or their weights
     """
 
     classes: NDArray[np.generic]
@@ -272,6 +267,7 @@ class PartitionStatistics:
     n_unlabelled: int
     coded: bool
     weight: float
+    class_rows: NDArray[Any]
 
 
 def merge_packed(parts: Sequence[bytes]) -> bytes:
@@ -296,8 +292,8 @@ def _merge(one: PartitionStatistics, other: PartitionStatistics) -> PartitionSta
             )
         columns.append(left.merge(right))
         seen_in.append(first if first >= 0 else second)
-    n_rows = one.n_rows + other.n_rows
-    return PartitionStatistics(one.classes, n_rows, tuple(columns), tuple(seen_in), n_unlabelled, coded, weight)
+    totals = (n_unlabelled, coded, weight, one.class_rows + other.class_rows)
+    return PartitionStatistics(one.classes, one.n_rows + other.n_rows, tuple(columns), tuple(seen_in), *totals)
 
 
 def _with_classes(part: PartitionStatistics, more: NDArray[np.generic]) -> PartitionStatistics:
@@ -311,38 +307,47 @@ def _with_classes(part: PartitionStatistics, more: NDArray[np.generic]) -> Parti
         )
     classes = np.unique(np.concatenate([part.classes, more]))
     place = np.searchsorted(classes, part.classes)
+
+    def moved(by_class: NDArray[Any]) -> NDArray[Any]:
+        return np.bincount(place, by_class, minlength=len(classes))
+
     columns = []
     for column in part.columns:
-        missing = np.zeros(len(classes))
-        missing[place] = column.missing
-        columns.append(
-            replace(column, counts=replace(column.counts, classes=place[column.counts.classes]), missing=missing)
-        )
-    return replace(part, classes=classes, columns=tuple(columns))
+        counts = replace(column.counts, classes=place[column.counts.classes])
+        columns.append(replace(column, counts=counts, missing=moved(column.missing)))
+    return replace(part, classes=classes, columns=tuple(columns), class_rows=moved(part.class_rows))
 
 
 @dataclass(frozen=True)
 class LearntColumns:
     """Categories and cut points, the statistics that they are from less their columns, and the columns uncut.
 
-    uncut  with a cut at every value, where asked for and rows are few; else none
+    uncut    with a cut at every value, where asked for and rows are few; else none
+    factors  (n_classes,) what class weights multiply the weights of rows by
     """
 
     attributes: tuple[ColumnSchema, ...]
     statistics: PartitionStatistics
     uncut: tuple[ColumnSchema, ...]
+    factors: Weights | None
 
 
-def learn_columns(packed: bytes, discretizer: object, missing_states: bool, fine: bool, uncut: bool) -> LearntColumns:
+def learn_columns(
+    packed: bytes, discretizer: object, class_weight: ClassWeight, missing_states: bool, fine: bool, uncut: bool
+) -> LearntColumns:
     """What the columns hold, by the statistics of all rows. On a worker, for these may be as long as the table."""
     statistics: PartitionStatistics = pickle.loads(packed)
     cut, n_classes = choose_discretizer(discretizer, fine), len(statistics.classes)
-    attributes = tuple(column.schema(cut, n_classes, missing_states, fine) for column in statistics.columns)
+    columns, factors = statistics.columns, None
+    if class_weight is not None and n_classes:
+        factors = class_factors(class_weight, statistics.classes, statistics.class_rows)
+        columns = tuple(column.weighed(factors) for column in columns)
+    attributes = tuple(column.schema(cut, n_classes, missing_states, fine) for column in columns)
     at_values: tuple[ColumnSchema, ...] = ()
     if uncut and is_worth_cutting_again(attributes, statistics.n_rows):
         pairs = zip(attributes, statistics.columns, strict=True)
         at_values = tuple(cut_at_every_value(column, counted.counts.values) for column, counted in pairs)
-    return LearntColumns(attributes, replace(statistics, columns=()), at_values)
+    return LearntColumns(attributes, replace(statistics, columns=()), at_values, factors)
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ from tanager.table.discretizer import MDLPDiscretizer, choose_discretizer
 from tanager.table.encoder import TableEncoder
 from tanager.table.rows import EncodedBatch
 from tanager.table.schema import Category, ColumnSchema, TableSchema
-from tanager.table.training_table import read_weighting
+from tanager.table.training_table import check_class_weight
 from tanager.version import __version__
 
 MODEL = document_kind("a model of Tanager", "classifier")
@@ -458,7 +458,7 @@ def _check_options(clf: TableClassifier) -> None:
         "engine": lambda value: check_option("engine", value, ENGINES),
         "missing": lambda value: additive or check_option("missing", value, MISSING),
         "handle_unknown": lambda value: additive or check_option("handle_unknown", value, ["marginalize", "error"]),
-        "class_weight": lambda value: value in (None, "balanced") or read_weighting(value),
+        "class_weight": check_class_weight,
     }
     for key, valid in (
         ("device", (str, type(None))),

@@ -145,6 +145,11 @@ class ColumnStatistics:
         counts = count_values(values, class_codes, weights, n_classes=n_classes)
         return cls(take(column, slice(0)), counts, n_missing, categorical)
 
+    def weighed(self, factors: NDArray[np.float64]) -> ColumnStatistics:
+        """Statistics of the rows with their weights times the factor of their class."""
+        counts = replace(self.counts, weights=self.counts.weights * factors[self.counts.classes])
+        return replace(self, counts=counts, missing=self.missing * factors)
+
     def merge(self, other: ColumnStatistics) -> ColumnStatistics:
         """Statistics of the rows of both."""
         n_missing = self.missing + other.missing

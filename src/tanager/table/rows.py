@@ -269,6 +269,10 @@ class EncodedBatch:
         codes = np.asfortranarray(self.codes[:, attributes])
         return replace(self, codes=codes, n_states=n_states, incomplete=self.incomplete[attributes])
 
+    def weighed(self, factors: Weights) -> EncodedBatch:
+        """The rows with their weights times the factor of their class."""
+        return replace(self, weights=self.row_weights * factors[self.class_codes])
+
     def map(self, function: Callable[[EncodedBatch], EncodedBatch], name: str = "map") -> EncodedBatch:
         return function(self)
 

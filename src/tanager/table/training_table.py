@@ -22,8 +22,8 @@ from tanager.table.read_columns import holds_nothing, read_columns, without_mask
 from tanager.table.rows import Weights
 from tanager.table.schema import ColumnSchema
 
-Weighting = Mapping[object, float]
-"""The weight of each class that is named; 1 for the others."""
+ClassWeight = Mapping[Any, float] | str | None
+"""The weight of each class that is named, 1 for the others; "balanced"; None for one."""
 
 CLASS_NAME = "class"
 ROWS_COUNTED = (1e-6, 2.0**53)
@@ -46,7 +46,8 @@ class UnlabelledRows:
 class TrainingTable:
     """Rows to learn from: the columns, the classes with their codes, and the weights (None for all ones).
 
-    Rows whose class is missing are set apart as `unlabelled`.
+    Rows whose class is missing are set apart as `unlabelled`. The weights are already multiplied by the `factors` of
+    the classes, if there are any.
     """
 
     table: RawTable
@@ -55,6 +56,7 @@ class TrainingTable:
     class_codes: Codes
     weights: Weights | None
     unlabelled: UnlabelledRows | None = None
+    factors: Weights | None = None
 
 
 def read_training(
@@ -269,45 +271,37 @@ def missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:
     return np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(len(labels), dtype=bool)
 
 
-def weigh_classes(rows: TrainingTable, class_weight: object) -> TrainingTable:
-    """A whole training set, the weight of each row times that of its class.
-
-    "balanced" gives class c the weight n / (K n_c), n_c being the weight of its rows, n of all, and K how many classes
-    there are, so that all classes weigh the same.
-    """
+def weigh_classes(rows: TrainingTable, class_weight: ClassWeight) -> TrainingTable:
+    """A whole training set, the weight of each row times the factor of its class."""
     if class_weight is None:
         return rows
-    if class_weight == "balanced":
-        totals = np.bincount(rows.class_codes, rows.weights, minlength=len(rows.classes))
-        factors = totals.sum() / (len(totals) * totals)
-        weighting: Weighting = dict(zip(rows.classes.tolist(), factors.tolist(), strict=True))
+    totals = np.bincount(rows.class_codes, rows.weights, minlength=len(rows.classes))
+    factors = class_factors(class_weight, rows.classes, totals)
+    of_rows = np.ones(len(rows.class_codes)) if rows.weights is None else rows.weights
+    return replace(rows, weights=of_rows * factors[rows.class_codes], factors=factors)
+
+
+def class_factors(class_weight: ClassWeight, classes: NDArray[np.generic], totals: NDArray[Any]) -> Weights:
+    """(n_classes,) what the weights of the rows of each class are multiplied by; they sum to `totals`.
+
+    A factor is proportional to the weight given for the class, 1 where none is; with "balanced" to 1 / its total. All
+    rows together keep their weight, so class c of K has the factor n / (K n_c) if balanced.
+    """
+    if check_class_weight(class_weight) is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, Mapping):
+        _check_classes(class_weight, classes.tolist())
+        factors = np.array([class_weight.get(label, 1.0) for label in classes.tolist()], dtype=np.float64)
     else:
-        weighting = read_weighting(class_weight)
-        check_classes(weighting, rows.classes)
-    return replace(rows, weights=weigh_rows(weighting, rows.classes, rows.class_codes, rows.weights))
+        factors = 1.0 / np.where(totals > 0, totals, np.inf)
+    weight = float(factors @ totals)
+    return factors * (totals.sum() / weight) if weight else factors
 
 
-def weigh_rows(
-    weighting: Weighting, classes: NDArray[np.generic], class_codes: Codes, weights: Weights | None
-) -> Weights:
-    """(n_rows,) the weight of each row times that of its class."""
-    factors = np.array([weighting.get(label, 1.0) for label in classes.tolist()], dtype=np.float64)
-    of_rows: Weights = factors[class_codes]
-    return of_rows if weights is None else of_rows * weights
-
-
-def given_weighting(class_weight: object, where: str) -> Weighting | None:
-    """The weights of classes, where they have to be known before the first row is read."""
-    if class_weight == "balanced":
-        raise OptionError(
-            f"class_weight='balanced' needs the number of rows of each class, which {where} gives only in the end.",
-            hint="give the weights, such as class_weight={'ill': 10, 'healthy': 1}.",
-        )
-    return None if class_weight is None else read_weighting(class_weight)
-
-
-def read_weighting(class_weight: object) -> Weighting:
-    """The weight of each class that a mapping names."""
+def check_class_weight(class_weight: object) -> ClassWeight:
+    """None, "balanced" or a weight above zero for each class that a mapping names; anything else is refused."""
+    if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
+        return class_weight
     if not isinstance(class_weight, Mapping):
         raise OptionError(
             f"class_weight={class_weight!r} is not valid; expected None, 'balanced' or the weights of classes.",
@@ -322,12 +316,10 @@ def read_weighting(class_weight: object) -> Weighting:
     return class_weight
 
 
-def check_classes(weighting: Weighting | None, classes: NDArray[np.generic]) -> None:
+def _check_classes(weighting: Mapping[Any, float], classes: list[Any]) -> None:
     """Refuse, as scikit-learn does, a weight of what is no class while a class has none: one is misspelt."""
-    labels = classes.tolist()
-    without = [label for label in labels if label not in (weighting or {})]
-    unknown = [label for label in weighting or {} if label not in labels]
-    if unknown and without:
+    unknown = [label for label in weighting if label not in classes]
+    if unknown and any(label not in weighting for label in classes):
         raise OptionError(
-            f"class_weight names the class {unknown[0]!r}, which the table does not have; its classes are {labels}."
+            f"class_weight names the class {unknown[0]!r}, which the table does not have; its classes are {classes}."
         )

@@ -28,7 +28,6 @@ from tanager.table.columns import (
     spans_little,
     take,
 )
-from tanager.table.discretizer import Discretizer
 from tanager.table.rows import Weights
 from tanager.table.schema import Category, ColumnSchema, Unit
 from tanager.table.value_counts import ValueCounts, ValueSketch, count_values
@@ -111,6 +110,8 @@ class ColumnCoder:
 
     def statistics(self, name: str, class_order: NDArray[np.integer]) -> ColumnStatistics:
         """What was counted; class c of the batches is class `class_order[c]`."""
+        if self._like is None and self._empty is not None:
+            self._join(*self._empty)
         n_classes = len(class_order)
         n_missing = np.zeros(n_classes)
         n_missing[class_order[: len(self._missing)]] = self._missing
@@ -124,14 +125,6 @@ class ColumnCoder:
         held = self._numbers.counts()
         counts = count_values(held.values, class_order[held.classes], held.weights, n_classes=n_classes)
         return ColumnStatistics(self._like, replace(counts, n_rows=held.n_rows), n_missing, self._categorical)
-
-    def learn(
-        self, name: str, class_order: NDArray[np.integer], discretizer: Discretizer, missing_states: bool, fine: bool
-    ) -> ColumnSchema:
-        """The column's categories or cut points (`ColumnStatistics.schema`)."""
-        if self._like is None and self._empty is not None:
-            self._join(*self._empty)
-        return self.statistics(name, class_order).schema(discretizer, len(class_order), missing_states, fine)
 
     def final_codes(self, schema: ColumnSchema, dtype: np.dtype[np.unsignedinteger]) -> FinalCodes:
         """What the codes stand for by a schema, that of these rows or of others; a category it lacks is missing."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,14 +32,14 @@ from tanager.table.stream.rows import Chunk, DiskRows, Spool, check_space
 from tanager.table.stream.source import Stream
 from tanager.table.training_table import (
     LEARNS_WITHOUT_CLASS,
-    Weighting,
+    ClassWeight,
     check_least,
     check_total,
     check_two_classes,
+    class_factors,
     encode_labels,
     say_left_out,
     warn_of_weights,
-    weigh_rows,
 )
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class ReadOptions:
     discretizer, categorical_features, missing_states, fine  those of `learn_schema`
     unlabelled  rows without a class are read too
     values      few rows are also kept for cut points to be learnt again
-    class_weight  what the weight of a row is multiplied by, by its class
+    class_weight  that of the classifier
     """
 
     discretizer: Discretizer
@@ -65,7 +65,7 @@ class ReadOptions:
     fine: bool
     unlabelled: bool = False
     values: bool = False
-    class_weight: Weighting | None = None
+    class_weight: ClassWeight = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,7 @@ class StreamedTable:
     """What was read.
 
     class_rows  (n_classes,) how many rows each class has, or their weights
+    factors     (n_classes,) what the weights of rows are multiplied by; those given to the counter are not yet
     rows        those with a class that were not counted as they were read; columns in the order of their names
     unlabelled  those without a class, if asked for and there are any
     values      those with a class, if asked for and they are few and have numbers to cut
@@ -82,6 +83,7 @@ class StreamedTable:
     schema: TableSchema
     classes: NDArray[np.generic]
     class_rows: NDArray[Any]
+    factors: Weights | None
     rows: DiskRows
     unlabelled: DiskRows | None
     values: ValueRows | None
@@ -139,9 +141,7 @@ class StreamReader:
             table, weights = table.take(~missing), None if weights is None else weights[~missing]
         if table.n_rows:
             self._weight += table.n_rows if weights is None else float(weights.sum())
-            class_codes, weighting = self._encode_labels(table), self._options.class_weight
-            if weighting is not None:
-                weights = weigh_rows(weighting, self._classes.values, class_codes, weights)
+            class_codes = self._encode_labels(table)
             rows = BatchRows(class_codes, self._classes.n_values, weights)
             self._count_classes(rows)
             labelled.add(table, rows, class_codes)
@@ -168,7 +168,11 @@ class StreamReader:
         warn_of_weights(self._weight, labelled.n_rows, stacklevel=7)
         classes, class_order = encode_labels(labels)
         target = ColumnSchema(self._roles.target, "categorical", tuple(classes.tolist()))
-        schema = TableSchema(self._learn_columns(labelled, class_order), target)
+        class_rows, factors = self._class_rows[np.argsort(class_order)], None
+        if self._options.class_weight is not None:
+            factors = class_factors(self._options.class_weight, classes, class_rows)
+            class_rows = class_rows * factors
+        schema = TableSchema(self._learn_columns(labelled, class_order, factors), target)
         in_order = schema.select(schema.learning_order)
         final_class = np.append(class_order, len(classes)).astype(code_dtype(len(classes)))
         of_class = FinalCodes(target, final_class, True)
@@ -177,24 +181,29 @@ class StreamReader:
         if self._unlabelled is not None and self._n_unlabelled:
             codes = self._unlabelled.final_codes(in_order)
             unlabelled = self._unlabelled.rows(codes, of_class, labelled=False)
-        rows = labelled.rows(final, of_class, labelled=True)
-        class_rows = self._class_rows[np.argsort(class_order)]
+        rows = _weigh(labelled.rows(final, of_class, labelled=True), factors)
         values = None
         if self._options.values and is_worth_cutting_again(schema.attributes, labelled.n_rows):
-            values = self._value_rows(labelled, in_order, of_class)
-        return StreamedTable(schema, classes, class_rows, rows, unlabelled, values, (*final, of_class))
+            values = self._value_rows(labelled, in_order, of_class, factors)
+        return StreamedTable(schema, classes, class_rows, factors, rows, unlabelled, values, (*final, of_class))
 
-    def _value_rows(self, labelled: ProvisionalRows, schema: TableSchema, of_class: FinalCodes) -> ValueRows:
+    def _value_rows(
+        self, labelled: ProvisionalRows, schema: TableSchema, of_class: FinalCodes, factors: Weights | None
+    ) -> ValueRows:
         pairs = zip(schema.attributes, labelled.coders.values(), strict=True)
         uncut = TableSchema(tuple(cut_at_every_value(column, coder.values) for column, coder in pairs), schema.target)
-        rows = gather(labelled.rows(labelled.final_codes(uncut), of_class, labelled=True))
+        rows = gather(_weigh(labelled.rows(labelled.final_codes(uncut), of_class, labelled=True), factors))
         return ValueRows(rows, uncut.attributes, self._options.discretizer)
 
-    def _learn_columns(self, labelled: ProvisionalRows, class_order: Codes) -> tuple[ColumnSchema, ...]:
-        options, coders = self._options, labelled.coders
+    def _learn_columns(
+        self, labelled: ProvisionalRows, class_order: Codes, factors: Weights | None
+    ) -> tuple[ColumnSchema, ...]:
+        options, coders, n_classes = self._options, labelled.coders, len(class_order)
 
         def learn(name: str) -> ColumnSchema:
-            return coders[name].learn(name, class_order, options.discretizer, options.missing_states, options.fine)
+            statistics = coders[name].statistics(name, class_order)
+            statistics = statistics if factors is None else statistics.weighed(factors)
+            return statistics.schema(options.discretizer, n_classes, options.missing_states, options.fine)
 
         attributes = tuple(map_threads(learn, labelled.names))
         empty = [name for name in labelled.names if len(coders[name].values) == 0]
@@ -211,6 +220,14 @@ class StreamReader:
             fractions = labels[labels != np.rint(labels)]
             if len(fractions):
                 raise DataError(f"the class column {name!r} holds {fractions[0]}; expected classes, not a quantity.")
+
+
+def _weigh(rows: DiskRows, factors: Weights | None) -> DiskRows:
+    """The rows with their weights times the factor of their class; what may be missing there is known already."""
+    if factors is None:
+        return rows
+    weighed = rows.map(partial(EncodedBatch.weighed, factors=factors), "weigh")
+    return replace(weighed, known=weighed.outline + replace(rows.outline, n_rows=0, least_weight=None))
 
 
 def _of_one_class(table: RawTable, weights: Weights | None = None) -> BatchRows:
