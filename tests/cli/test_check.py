@@ -138,6 +138,9 @@ def test_fit_says_the_worst_in_a_few_lines(dirty, capsys):
     )
     assert len(lines) == 5
     assert lines[-1].endswith("1 more such findings. Hint: tanager check shows them.")
+    issues = load_model("m.json").issues_
+    assert len(issues) == 5
+    assert issues[0].startswith("column 'id' names rows")
 
 
 def test_a_recipe_for_other_columns_is_refused(dirty, iris, capsys):

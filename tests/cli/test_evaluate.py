@@ -103,12 +103,28 @@ def test_what_a_reader_needs_comes_first_and_no_word_of_the_trade(iris, capsys):
     assert run(["evaluate", "iris.csv", "--class", "species", "--folds", "3", *FAST]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    words = ["iris.csv: 150 rows", "3 folds", "base rate", "setosa", "95 % interval", "accuracy", "said virginica"]
+    words = ["iris.csv: 150 rows", "3 folds", "Missed most often", "base rate", "accuracy", "said virginica"]
     places = [out.index(word) for word in [*words, "sensitivity", "Calibration"]]
     assert places == sorted(places)
     assert "cll" not in out
     assert "train" not in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_event_comes_first_is_kept_in_the_model_and_refused_before_a_fit_if_no_class(iris, capsys):
+    command = ["fit", "iris.csv", "--class", "species", *FAST, "-o", "m.json", "--event"]
+    assert run([*command, "virginica"]) == 0
+    assert run(["explain", "m.json"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "of 100 cases of virginica (95 % interval " in words
+    assert words.index("alarms") < words.index("accuracy")
+    assert load_model("m.json").quality_.event == "virginica"
+    assert run(["evaluate", "iris.csv", "--model", "m.json", "--json"]) == 0
+    event = json.loads(capsys.readouterr().out)["event"]
+    assert (event["class"], event["rarer"], event["found"]["of"]) == ("virginica", False, 50)
+    for refused in ([*command, "rose"], [*command, "virginica", "--no-validate"]):
+        assert run(refused) == 2
+        assert "--event" in capsys.readouterr().err
 
 
 def test_groups_and_times_say_how_rows_are_held_out_and_are_no_attributes(iris, capsys):

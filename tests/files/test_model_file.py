@@ -249,7 +249,7 @@ def model() -> TANClassifier:
 
 @pytest.fixture(scope="module")
 def quality(model) -> Quality:
-    return cross_validate_model(model, MIXED, LABELS, cv=3)
+    return replace(cross_validate_model(model, MIXED, LABELS, cv=3), event=model.classes_.tolist()[0])
 
 
 @pytest.fixture(scope="module")
@@ -258,7 +258,7 @@ def document(model, quality) -> dict:
 
 
 def assert_same(one: Quality, other: Quality) -> None:
-    for name in ("split", "measures", "low", "high", "base", "confidence", "calibration_error", "digest"):
+    for name in ("split", "measures", "low", "high", "base", "confidence", "calibration_error", "digest", "event"):
         assert getattr(one, name) == getattr(other, name)
     for name in ("classes", "base_rate", "confusion"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
@@ -333,6 +333,7 @@ def test_a_quality_of_other_classes_is_not_saved(model, quality, tmp_path):
         (("class_codes", 0), True, "whole numbers"),
         (("folds",), [0], "expected 60"),
         (("split",), "x" * 1000, "quality"),
+        (("event",), "no class", "quality.event must be null or a class"),
         (("digest",), 7, "quality.digest must be a text"),
         (("more",), 7, "quality must hold"),
         ((), [], "must be an object"),

@@ -11,24 +11,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
+from tanager.errors import OptionError
 from tanager.metrics import (
     FLOOR,
+    EventQuality,
     Predictions,
     Quality,
     ReliabilityCurve,
+    Share,
     accuracy,
     areas_under_roc,
     basic,
     bin_sums,
     brier,
     confusion_matrix,
+    event_code,
     log_loss,
     log_true,
     mean_area,
     measure,
     measure_intervals,
+    most_missed,
 )
 from tanager.metrics.basic import ClassArea
+from tanager.metrics.quality import headline
 
 
 @st.composite
@@ -189,3 +195,50 @@ def test_the_text_of_a_quality_fits_80_columns_whatever_the_classes_are():
         found = Quality.of(Predictions(p, codes, codes), names, np.full(n_classes, 1 / n_classes), "by hand")
         assert max(map(len, str(found).splitlines())) <= 80
         assert f"{100 * found.measures.accuracy:.1f} %" in str(found)
+
+
+@given(st.lists(st.lists(st.integers(0, 40), min_size=2, max_size=2), min_size=2, max_size=2))
+def test_the_event_counts_cases_and_alarms_as_scikit_learn_does(counts):
+    truth = np.repeat([0, 0, 1, 1], np.ravel(counts))
+    said = np.repeat([0, 1, 0, 1], np.ravel(counts))
+    for code in (0, 1):
+        found = EventQuality.of(np.array(counts), code, code)
+        for share, score in ((found.found, metrics.recall_score), (found.right, metrics.precision_score)):
+            expected = score(truth, said, pos_label=code, zero_division=np.nan) if len(truth) else math.nan
+            assert share.part / share.whole == pytest.approx(expected) if share.whole else math.isnan(expected)
+        assert (found.cases.part, found.cases.whole) == ((truth == code).sum(), len(truth))
+
+
+@given(st.integers(0, 300), st.integers(1, 300))
+def test_the_interval_of_a_share_solves_wilsons_equation(part, more):
+    whole = part + more
+    for end in Share(part, whole).interval:  # (p - end)^2 = z^2 end (1 - end) / n
+        z = 1.959963984540054
+        assert (part / whole - end) ** 2 == pytest.approx(z**2 * end * (1 - end) / whole, abs=1e-9)
+
+
+def test_a_share_reads_as_all_or_none_only_if_it_is():
+    shares = [(0, 9), (1, 1000), (999, 1000), (9, 9), (43, 50), (0, 0)]
+    assert [Share(*each).words for each in shares] == ["0", "0.1", "99.9", "100", "86", "none"]
+
+
+def test_the_event_is_the_class_named_else_the_rarer_of_two():
+    assert event_code(None, ["a", "b"], [3, 4]) == 0
+    assert event_code(None, ["a", "b"], [4, 3]) == event_code(None, ["a", "b"], [3, 3]) == 1
+    assert event_code("c", ["a", "b", "c"], [1, 1, 1]) == 2
+    assert event_code(None, ["a", "b", "c"], [1, 2, 3]) is None
+    with pytest.raises(OptionError, match=r"event 'd' is no class of the model; its classes are 'a', 'b'"):
+        event_code("d", ["a", "b"], [1, 1])
+
+
+def test_a_quality_says_the_event_first_and_of_many_classes_those_missed_most():
+    found = quality_of(np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]), np.array([0, 0, 1, 1]))
+    first = " ".join(str(found).split("\n\n")[0].split())
+    assert first.startswith("Finds 50 of 100 cases of 1 (95 % interval 9 to 91); of 100 alarms 100 are right")
+    assert first.endswith("The event is 1, the rarer class.")
+    assert headline(found).startswith("Finds 50 of 100")
+    p = np.full((40, 4), 0.1) + 0.6 * np.eye(4)[np.repeat([0, 1, 2, 3], 10)]
+    codes = np.repeat([0, 1, 2, 3], 10)
+    p[:3], p[10:12], p[20] = p[39], p[39], p[39]
+    assert [(code, share.part) for code, share in most_missed(confusion_matrix(p, codes))] == [(0, 7), (1, 8), (2, 9)]
+    assert headline(quality_of(p, codes)).startswith("Missed most often: 0 (finds 70 of 100")

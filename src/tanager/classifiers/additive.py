@@ -117,6 +117,8 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
         Uncertainty of the model, once `prepare_intervals` was called.
     quality_, decision_, recipe_
         Quality on new rows, decision rule and preprocessing, where the model file has them.
+    issues_ : tuple of str
+        Issues of high severity that `tanager fit` found in the training table.
     edits_ : tuple of Revision
         Corrections by hand (`apply_edits`).
 

@@ -82,6 +82,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
     posterior_: AnyPosterior | None = None
     decision_: Decision | None = None
     recipe_: Recipe = NOTHING_TO_DO
+    issues_: tuple[str, ...] = ()
     edits_: tuple[Revision, ...] = ()
 
     @abstractmethod
@@ -279,7 +280,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         self.missing_rule_ = choose_rule(learnt.model, learnt.imputation, self.missing)
         self.model_, self.trace_ = learnt.model, learnt.trace
         self.quality_, self.decision_, self.recipe_ = None, None, NOTHING_TO_DO
-        self.posterior_, self.edits_ = None, ()
+        self.posterior_, self.edits_, self.issues_ = None, (), ()
         return learnt
 
     def _log_joint(self, X: object, normalized: bool = False) -> NDArray[np.float64]:

@@ -107,6 +107,8 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
         Uncertainty of the model, once `prepare_intervals` was called.
     quality_, decision_, recipe_
         Quality on new rows, decision rule and preprocessing, where the model file has them.
+    issues_ : tuple of str
+        Issues of high severity that `tanager fit` found in the training table.
 
     Examples
     --------

@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     from tanager.table.schema import Category
 
 
+def classes_of(labels: NDArray[np.generic]) -> list[Category]:
+    """The classes of the rows that have one."""
+    import numpy as np
+
+    from tanager.table.training_table import missing_labels
+
+    classes: list[Category] = np.unique(labels[~missing_labels(labels)]).tolist()
+    return classes
+
+
 def _option(metavar: str, help: str) -> Any:
     return typer.Option(metavar=metavar, help=help, rich_help_panel="Decision")
 
@@ -73,13 +83,9 @@ class WantedDecision:
 
     def check(self, labels: NDArray[np.generic]) -> None:
         """Refuse classes that no row has, and other mistakes, before anything is learnt."""
-        import numpy as np
-
-        from tanager.table.training_table import missing_labels
-
         if not self.is_wanted:
             return
-        classes = np.unique(labels[~missing_labels(labels)]).tolist()
+        classes = classes_of(labels)
         if self.is_tuned:
             self._share(classes)
         else:

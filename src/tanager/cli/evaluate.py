@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,12 +54,14 @@ def evaluate(
         str | None,
         typer.Option(metavar="COLUMN", help="Rows are ordered by this column, and judged by a model of earlier ones."),
     ] = None,
+    event: options.Event = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Measure a kind of model by stratified cross-validation, or a model that has been learnt on rows new to it.
 
-    Shown are the classes, each measure beside what the base rate alone would give, with a 95 % interval, which row was
-    taken for which class, and whether probabilities can be taken at their word.
+    Shown are how many cases of the event are found and how many alarms are right, the classes, each measure beside what
+    the base rate alone would give, with a 95 % interval, which row was taken for which class, and whether probabilities
+    can be taken at their word.
 
     The columns of --group and --time are no attributes.
 
@@ -69,6 +72,7 @@ def evaluate(
       tanager evaluate visits.csv --class outcome --group patient
       tanager evaluate test.csv --model iris.json
     """
+    from tanager.cli.decision import classes_of
     from tanager.cli.training_data import read_training_data
     from tanager.evaluate.cross_validate import labelled_rows, validate
 
@@ -79,15 +83,17 @@ def evaluate(
             raise OptionError("--drop and --recipe are for learning: a --model remembers its own.")
         if group is not None or time is not None:
             raise OptionError("--group and --time say how rows are held out, and a --model judges all of DATA.")
-        _evaluate_model(model, data, reading.missing, as_json)
+        _evaluate_model(model, data, reading.missing, event, as_json)
         return
     if class_column is None:
         raise OptionError("Missing option '--class': the column to predict.", hint="or a --model to measure.")
     table, labels = read_training_data(data, class_column, reading)
     y, rows = labelled_rows(table, labels)
+    if event is not None:
+        options.find_class("--event", event, classes_of(y))
     X, held_out = _held_out(table.take(rows), folds, repeats, group, time, kind.seed)
     with working("Folds") as update:
-        quality = validate(kind.classifier(X.column_names, y), X, y, held_out, update)
+        quality = _about(validate(kind.classifier(X.column_names, y), X, y, held_out, update), event)
     title = f"{data}: {X.num_rows:,} rows, {X.num_columns:,} attributes\nRows judged by models that had not seen them: "
     title += quality.split
     _show(quality, None, title, {"rows": X.num_rows, "attributes": X.num_columns}, as_json)
@@ -108,7 +114,14 @@ def _held_out(
     return X, HeldOut(folds, repeats, groups, times, seed)
 
 
-def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json: bool) -> None:
+def _about(quality: Quality, event: str | None) -> Quality:
+    """The quality, with the event that was asked for."""
+    if event is None:
+        return quality
+    return replace(quality, event=options.find_class("--event", event, quality.classes.tolist()))
+
+
+def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, event: str | None, as_json: bool) -> None:
     import numpy as np
 
     from tanager.cli.training_data import read_labelled_rows
@@ -128,6 +141,7 @@ def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json
     predictions = Predictions(probabilities, class_codes, np.zeros(len(truth), dtype=np.intp))
     base_rate = clf.class_count_ / clf.class_count_.sum()
     quality = Quality.of(predictions, clf.classes_, base_rate, "rows given to the model")
+    quality = _about(replace(quality, event=None if clf.quality_ is None else clf.quality_.event), event)
     decided = None if clf.decision_ is None else measure_decision(clf.decision_, probabilities, class_codes)
     if quality_of_training_table(clf, X, truth, clf.quality_) is not None:
         warnings.warn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tanager.cli.training_data import NamedLabels
     from tanager.decide import DecisionQuality
     from tanager.metrics import Quality
+    from tanager.table.schema import Category
 
 
 @options.grouped
@@ -35,6 +37,7 @@ def fit(
     no_validate: Annotated[
         bool, typer.Option("--no-validate", help="Do not cross-validate the model: five fits less.")
     ] = False,
+    event: options.Event = None,
     intervals: Annotated[
         bool,
         typer.Option("--intervals", help="Also prepare intervals of probabilities, for `tanager predict --interval`."),
@@ -91,7 +94,7 @@ def fit(
         check_output(page, PAGE, reads=[data, reading.recipe, output], force=force)
     with output_file(output, ".json", MODEL, [data, reading.recipe], force) as path:
         in_batches = streams(data, stream)
-        _check_held_out(wanted, intervals, in_batches, no_validate)
+        _check_held_out(wanted, intervals, event, in_batches, no_validate)
         if in_batches:
             names, source, count_rows = open_training_data(data, class_column, reading)
             with working(f"Reading and fitting {data} batch by batch"):
@@ -100,8 +103,9 @@ def fit(
         else:
             X, y = read_training_data(data, class_column, reading)
             wanted.check(y)
+            asked = None if event is None else options.find_class("--event", event, decision.classes_of(y))
             n_rows, names = X.num_rows, X.column_names
-            clf, quality = fit_rows(X, y, kind, not no_validate, intervals)
+            clf, quality = fit_rows(X, y, kind, not no_validate, intervals, asked)
         decided = wanted.decide(clf, quality)
         save_model(clf, path, quality=quality, recipe=reading.preprocessing(class_column))
         if page is not None:
@@ -125,15 +129,21 @@ def fit(
 
 
 def fit_rows(
-    X: pa.Table, y: NamedLabels, kind: options.ModelOptions, validate: bool = True, intervals: bool = False
+    X: pa.Table,
+    y: NamedLabels,
+    kind: options.ModelOptions,
+    validate: bool = True,
+    intervals: bool = False,
+    event: Category | None = None,
 ) -> tuple[TableClassifier, Quality | None]:
     """A classifier learnt from rows in memory, and its cross-validated quality where that is measured."""
     with working(f"Fitting {X.num_rows:,} rows x {X.num_columns:,} attributes") as update:
         clf = kind.classifier(X.column_names, y).fit(X, y)
-        quality = _validate(clf, X, y, kind.seed, update) if validate else None
+        quality = _validate(clf, X, y, kind.seed, event, update) if validate else None
         if intervals:
             update("Preparing intervals")
             clf.prepare_intervals(X, y)
+    clf.issues_ = y.issues
     return clf, quality
 
 
@@ -155,14 +165,23 @@ def _summary(clf: TableClassifier, quality: Quality | None, decided: DecisionQua
     }
 
 
-def _check_held_out(wanted: decision.WantedDecision, intervals: bool, in_batches: bool, no_validate: bool) -> None:
+def _check_held_out(
+    wanted: decision.WantedDecision, intervals: bool, event: str | None, in_batches: bool, no_validate: bool
+) -> None:
     """Refuse what needs all rows in memory, or rows held out, where there are none."""
+    if event is not None and (in_batches or no_validate):
+        raise OptionError(
+            "--event says which class the quality is about, and none is measured.",
+            hint="leave out --no-validate and --stream, or give --event to `tanager report` or `tanager evaluate`.",
+        )
     if intervals and in_batches:
         raise OptionError("--intervals needs all rows in memory.", hint="leave --stream out, or --intervals.")
     wanted.check_held_out(not (in_batches or no_validate))
 
 
-def _validate(clf: TableClassifier, X: pa.Table, y: NamedLabels, seed: int, update: Update) -> Quality | None:
+def _validate(
+    clf: TableClassifier, X: pa.Table, y: NamedLabels, seed: int, event: Category | None, update: Update
+) -> Quality | None:
     """Cross-validation as in `tanager evaluate`; None where a class has too few rows for it. The bar counts the fit."""
     from tanager.evaluate.cross_validate import cross_validate_model
 
@@ -170,7 +189,7 @@ def _validate(clf: TableClassifier, X: pa.Table, y: NamedLabels, seed: int, upda
         update(message, done + 1, None if total is None else total + 1)
 
     try:
-        return cross_validate_model(clf, X, y, random_state=seed, update=after_fit)
+        return replace(cross_validate_model(clf, X, y, random_state=seed, update=after_fit), event=event)
     except DataError as error:
         say(f"Not cross-validated: {error}")
         return None

@@ -77,6 +77,15 @@ Stream = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file of another kind; never one that is read.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="For everything drawn at random.")]
+Event = Annotated[
+    str | None,
+    typer.Option(
+        "--event",
+        metavar="CLASS",
+        show_default="the rarer of two classes",
+        help="The class that matters: how many of its cases are found, and how many alarms about it are right.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with every detail.")]
 
 

@@ -39,16 +39,17 @@ NUMBER = r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*$"
 
 
 class NamedLabels(np.ndarray):
-    """Class labels with the name of their column, as a data frame's column has one."""
+    """Class labels with the name of their column, as a data frame's column has one, and the worst issues found."""
 
     name: str
+    issues: tuple[str, ...] = ()
 
 
 def read_training_data(path: str, class_column: str, reading: Reading) -> tuple[pa.Table, NamedLabels]:
     """The attributes and the class column of a file; a warning names the worst issues found in them."""
     with working(f"Reading {path}"):
         attributes, labels = read_unchecked(path, class_column, reading.preprocessing(class_column), reading.drop or ())
-        warn_findings(attributes, labels)
+        labels.issues = warn_findings(attributes, labels)
     return attributes, labels
 
 
@@ -108,17 +109,18 @@ def check_column(name: str, names: Sequence[str], purpose: str) -> str:
     return name
 
 
-def warn_findings(attributes: pa.Table, labels: NamedLabels) -> None:
-    """Warn of the worst issues of a table, in a few lines."""
+def warn_findings(attributes: pa.Table, labels: NamedLabels) -> tuple[str, ...]:
+    """Warn of the worst issues of a table, in a few lines, and return them all."""
     checkup = check(attributes, labels)
     if checkup.columns[-1].n_distinct < 2:
-        return  # whoever learns from it says so
+        return ()  # whoever learns from it says so
     worst = checkup.of_severity("high")
     for finding in worst[:MAX_FINDINGS]:
         warnings.warn(finding.line, DataWarning, stacklevel=2)
     if len(worst) > MAX_FINDINGS:
         words = f"{len(worst) - MAX_FINDINGS} more such findings. Hint: tanager check shows them."
         warnings.warn(words, DataWarning, stacklevel=2)
+    return tuple(str(finding) for finding in worst)
 
 
 def check_file(path: str, class_column: str | None, reading: Reading) -> tuple[Checkup, Recipe]:

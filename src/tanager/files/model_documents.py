@@ -81,6 +81,7 @@ def write_quality(quality: Quality | None) -> Json:
         "probabilities": kept.probabilities.tolist(),
         "class_codes": kept.class_codes.tolist(),
         "folds": kept.folds.tolist(),
+        "event": quality.event,
     }
 
 
@@ -89,7 +90,7 @@ def read_quality(document: Json, classes: NDArray[np.generic]) -> Quality | None
     if document is None:
         return None
     content, n_classes = mapping(document, "quality"), len(classes)
-    if set(content) != set(QUALITY):
+    if set(content) - {"event"} != set(QUALITY):
         raise DocumentError(f"quality must hold {', '.join(sorted(QUALITY))}")
     probabilities = _distributions(content["probabilities"], n_classes, "quality.probabilities")
     n_rows = len(probabilities)
@@ -109,9 +110,17 @@ def read_quality(document: Json, classes: NDArray[np.generic]) -> Quality | None
         _share(content["calibration_error"], "quality.calibration_error"),
         predictions,
         text(content["digest"], "quality.digest"),
+        _read_event(content.get("event"), classes),
     )
     _check_quality(quality)
     return quality
+
+
+def _read_event(document: Json, classes: NDArray[np.generic]) -> Category | None:
+    """The class that is the event; files of earlier versions name none."""
+    if document is not None and document not in classes.tolist():
+        raise DocumentError(f"quality.event must be null or a class, got {shorten(document)}")
+    return cast(Category | None, document)
 
 
 def _distributions(document: Json, n_classes: int, where: str) -> Array:

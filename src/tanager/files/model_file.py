@@ -3,7 +3,7 @@
     {"format": 2, "versions": {...}, "classifier": "TANClassifier", "options": {...},
      "named": true, "hidden": 0, "class_dtype": "<U9", "class_count": [50.0, 50.0], "columns": [...],
      "parents": [...], "tables": [...], "imputation": null, "recipe": {...}, "structure_score": -12.5,
-     "trace": {"structure": [...], "parameters": {...}}, "quality": null, "decision": null}
+     "trace": {"structure": [...], "parameters": {...}}, "quality": null, "decision": null, "issues": []}
 
 "columns", "parents" and "tables" are those of the network (`tanager.network.document`), the class last; the columns
 before it, as many as "hidden" says, are nodes only. In place of "parents" and "tables" an additive model (its format
@@ -12,8 +12,9 @@ mean of all trees has "trees": the log weights of having no parent ("alone", nul
 [parent][child], and "members" (`tanager.network.tree_average`). "class_count" are the training rows of each class.
 "imputation" says what an unknown cell may hold (`missing.imputation`); null where nothing is averaged over.
 "structure_score", and "gain" and "score" of a step, are null where nothing was scored. "recipe" is the preprocessing
-(`tanager.check`). `tanager.files.model_documents` describes "quality", "decision", the parameters of the trace and
-"posterior", `tanager.files.edits_file` "edits"; a model without one of the last two has no such key.
+(`tanager.check`); "issues" are those of high severity that it found in the training table.
+`tanager.files.model_documents` describes "quality", "decision", the parameters of the trace and "posterior",
+`tanager.files.edits_file` "edits"; a model without one of the last two has no such key.
 """
 
 from __future__ import annotations
@@ -209,6 +210,7 @@ def to_document(
         "trace": _write_trace(clf.trace_),
         "quality": write_quality(clf.quality_ if quality is None else quality),
         "decision": write_decision(clf.decision_, clf.classes_),
+        "issues": list(clf.issues_),
         **write_posterior(clf.posterior_),
         **({"edits": edits} if edits else {}),
     }
@@ -249,6 +251,7 @@ def from_document(document: Json) -> TableClassifier:
     clf.recipe_ = Recipe.from_dict(content["recipe"])
     clf.quality_ = read_quality(content["quality"], clf.classes_)
     clf.decision_ = read_decision(content["decision"], clf.classes_)
+    clf.issues_ = tuple(text(each, "issues") for each in sequence(content.get("issues", []), "issues"))
     clf.posterior_ = read_posterior(content.get("posterior"), model, schema.attributes)
     clf.edits_ = ()
     if model.kind == "effects":

@@ -18,27 +18,32 @@ from tanager.metrics.basic import (
     one_hot,
 )
 from tanager.metrics.calibration import Calibration, ReliabilityCurve, bin_sums, measure_calibration, predicted_class
+from tanager.metrics.event import EventQuality, Share, event_code, most_missed
 from tanager.metrics.quality import Predictions, Quality
 
 __all__ = [
     "FLOOR",
     "Calibration",
+    "EventQuality",
     "Measures",
     "Predictions",
     "Probabilities",
     "Quality",
     "ReliabilityCurve",
+    "Share",
     "accuracy",
     "areas_under_roc",
     "bin_sums",
     "brier",
     "confusion_matrix",
+    "event_code",
     "log_loss",
     "log_true",
     "mean_area",
     "measure",
     "measure_calibration",
     "measure_intervals",
+    "most_missed",
     "one_hot",
     "predicted_class",
 ]

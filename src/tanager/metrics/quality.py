@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from tanager.metrics.basic import ClassCodes, Measures, Probabilities, confusion_matrix, measure, measure_intervals
 from tanager.metrics.calibration import measure_calibration
+from tanager.metrics.event import EventQuality, event_code, most_missed
+from tanager.table.schema import Category
 
 MAX_ROWS_KEPT = 10_000
 """Predictions that a model file keeps; of more, so many drawn at random."""
@@ -63,6 +65,7 @@ class Quality:
     calibration_error  over the rows, how far the probability of the class predicted is from how often it is right
     predictions        what all this was measured on, or a part of it
     digest             of the table learnt from, as the model codes it; empty where there is none
+    event              the class that matters; None is the rarer of two, and none of more
     """
 
     classes: NDArray[np.generic]
@@ -77,6 +80,7 @@ class Quality:
     calibration_error: float
     predictions: Predictions
     digest: str = ""
+    event: Category | None = None
 
     @classmethod
     def of(
@@ -112,6 +116,19 @@ class Quality:
         """Rows judged; one that was judged in several repeats counts as often."""
         return int(self.confusion.sum())
 
+    @property
+    def event_code(self) -> int | None:
+        """The number of the class that is the event."""
+        return event_code(self.event, self.classes.tolist(), self.base_rate.tolist())
+
+    def of_event(self, confusion: NDArray[np.intp] | None = None) -> EventQuality | None:
+        """What is predicted about the event, by the most probable class unless the rows decided are given."""
+        code = self.event_code
+        if code is None:
+            return None
+        counts = self.confusion if confusion is None else confusion
+        return EventQuality.of(counts, code, self.classes.tolist()[code], self.event is None)
+
     def by_fold(self) -> list[Measures]:
         """The measures of the predictions of each model."""
         kept = self.predictions
@@ -141,10 +158,11 @@ class Quality:
         """Plain lists and numbers, ready for JSON when the labels are; what is not a number is None."""
         rows = self.confusion.sum(axis=1).tolist()
         described = zip(self.classes.tolist(), rows, self.base_rate.tolist(), self.by_class(), strict=True)
-        folds = self.by_fold()
+        folds, event = self.by_fold(), self.of_event()
         document: dict[str, object] = {
             "split": self.split,
             "rows_judged": self.n_rows,
+            "event": None if event is None else event.to_dict(),
             "classes": [{"class": label, "rows": n, "base_rate": rate, **by} for label, n, rate, by in described],
         }
         for name in Measures._fields:
@@ -180,6 +198,7 @@ def describe(quality: Quality) -> str:
     names = [short(label) for label in quality.classes.tolist()]
     return "\n\n".join(
         [
+            textwrap.fill(event_line(quality), WIDTH),
             text_table(["class", "rows", "base rate"], _class_rows(quality, names)),
             text_table(["", "value", "95 % interval", "base rate alone"], measure_rows(quality)),
             _confusion(quality, names),
@@ -191,12 +210,25 @@ def describe(quality: Quality) -> str:
 
 
 def headline(quality: Quality) -> str:
-    """The quality in a line."""
+    """The quality in a few lines, the event first."""
     parts = [
         f"{NAMES[name]} {show(name, getattr(quality.measures, name))} (base rate {show(name, base)})"
         for name, base in (("accuracy", quality.base.accuracy), ("log_loss", quality.base.log_loss))
     ]
-    return textwrap.fill(f"On rows the model had not seen ({quality.split}): {', '.join(parts)}.", WIDTH)
+    where = f"On rows the model had not seen ({quality.split}): "
+    return "\n".join(textwrap.fill(line, WIDTH) for line in (event_line(quality), f"{where}{', '.join(parts)}."))
+
+
+def event_line(quality: Quality) -> str:
+    """How many cases of the event are found, and how many alarms are right; of many classes those missed most."""
+    event = quality.of_event()
+    if event is not None:
+        return str(event)
+    found = [
+        f"{short(quality.classes[code])} (finds {share.words} of 100, 95 % interval {share.interval_words})"
+        for code, share in most_missed(quality.confusion)
+    ]
+    return f"Missed most often: {', '.join(found)}."
 
 
 def calibration_line(quality: Quality) -> str:
