@@ -147,11 +147,12 @@ def _describe_fixes(steps: tuple[Step, ...]) -> str:
     return "; ".join(words) or "nothing needed fixing"
 
 
-def _print_warnings(data: str, target: str, X: pa.Table, y: object) -> None:
-    """The worst issues that are left after the fixes, and the command that looks at all of them."""
+def _print_warnings(data: str, target: str, X: pa.Table, y: NamedLabels) -> None:
+    """The worst issues that are left after the fixes, for the model too; and the command that looks at all of them."""
     from tanager.check import check
 
     worst = check(X, y).of_severity("high")
+    y.issues = tuple(map(str, worst))
     for finding in worst[:3]:
         print(f"Warning  {finding.line}")
     if len(worst) > 3:
