@@ -48,6 +48,7 @@ browser:  ## the Chromium that the report page is tested in, from the system's p
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/pytest -q tests/test_house.py -k numpydoc
@@ -67,7 +68,7 @@ experiments: $(FIELD)/.installed  ## the papers again and the field today, withi
 	$(REPEAT)
 	$(FIELD)/bin/python -m experiments.readings
 	$(FIELD)/bin/python -m experiments.slow_rivals
-	$(FIELD)/bin/python docs/summary.py
+	$(FIELD)/bin/python -m experiments.second_half
 
 experiments-slow: $(FIELD)/.slow  ## the same with every set and the slow rivals, in many hours, written to experiments/slow/RESULTS.md
 	$(REPEAT) --slow --page experiments/slow/RESULTS.md
@@ -154,8 +155,9 @@ pictures: $(VENV)/.test  ## the pictures of README and documentation, from the l
 	$(BIN)/python docs/draw_how_it_works.py
 	$(BIN)/python docs/screenshot_report.py
 
-summary:  ## the README's speed and accuracy and the constants of docs/scale.md, from benchmarks/RESULTS.md and experiments/RESULTS.md
-	$(PYTHON) docs/summary.py
+summary: $(VENV)/.test  ## the README's comparison from experiments/records, and the constants of docs/scale.md from benchmarks/RESULTS.md
+	$(BIN)/python -m experiments.second_half
+	$(BIN)/python docs/summary.py
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

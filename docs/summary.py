@@ -1,31 +1,16 @@
-"""Write the README's speed and accuracy, and the constants of docs/scale.md, from the pages of results: `make summary`.
+"""Write the table "a billion rows" of docs/scale.md from benchmarks/RESULTS.md: part of `make summary`.
 
-Reads benchmarks/RESULTS.md and experiments/RESULTS.md and rewrites what stands between two HTML comments of a page.
-Where results are not there this is said on standard error, and the part stays as it is.
+Rewrites the text between two HTML comments of the page.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-README, SCALE, BENCHMARKS, EXPERIMENTS = (
-    ROOT / name for name in ("README.md", "docs/scale.md", "benchmarks/RESULTS.md", "experiments/RESULTS.md")
-)
-
-# The rows of the speed table: every one with a peer whose workload and peer match one of these.
-SPEED = (
-    ("default", r"^default.*(geometric mean|slowest)", r"LightGBM"),
-    ("trees", r"^TAN fit, ", r"Weka|pyAgrum|pgmpy"),
-    ("naive_bayes", r": (fit|predict_proba)$", r"CategoricalNB"),
-    ("inference", r"^P\(class", r"pyAgrum"),
-    ("mdlp", r"^MDLP", r"Orange3"),
-    ("conditional", r"^TAN \+ conditional fit", r"LogisticRegression"),
-)
-
+SCALE, BENCHMARKS = ROOT / "docs/scale.md", ROOT / "benchmarks/RESULTS.md"
 
 BILLION, ATTRIBUTES = 10**9, 200
 MACHINES = (1, 10, 100)
@@ -34,16 +19,7 @@ ROUND_TRIP = 0.02
 
 
 def main() -> None:
-    parts: tuple[tuple[Path, str, Path, Callable[[str], Iterator[str]]], ...] = (
-        (README, "speed", BENCHMARKS, speed),
-        (README, "accuracy", EXPERIMENTS, accuracy),
-        (SCALE, "a billion rows", BENCHMARKS, billion),
-    )
-    for target, name, page, summarise in parts:
-        if page.exists():
-            target.write_text(put_between(target.read_text(), name, "\n".join(summarise(page.read_text()))))
-        else:
-            print(f"{page.relative_to(ROOT)} is not there: the part '{name}' stays as it is.", file=sys.stderr)
+    SCALE.write_text(put_between(SCALE.read_text(), "a billion rows", "\n".join(billion(BENCHMARKS.read_text()))))
 
 
 def put_between(text: str, name: str, part: str) -> str:
@@ -53,21 +29,6 @@ def put_between(text: str, name: str, part: str) -> str:
         raise SystemExit(f"the page needs one {begin!r} and one {end!r}.")
     before, _, rest = text.partition(begin)
     return f"{before}{begin}\n\n{part.strip()}\n\n{end}{rest.partition(end)[2]}"
-
-
-def speed(page: str) -> Iterator[str]:
-    """The benchmark's own rows against other packages, those where we are not faster included."""
-    yield "| workload | Tanager | other | ratio |\n| --- | ---: | ---: | ---: |"
-    for name, workload, peer in SPEED:
-        if name == "default" and f"\n## {name}\n" not in page:  # not measured yet
-            continue
-        for row in rows_of(section(page, name)):
-            if len(row) >= 4 and re.search(workload, row[0]) and re.search(peer, row[2]):
-                yield f"| {' | '.join(row[:4])} |"
-    scaled = re.findall(r"[^.\n]*its time is scaled[^.]*\.", section(page, "inference"))
-    yield "\n" + " ".join(
-        [*(each.strip() for each in scaled), "Date, machine and versions are beside each section there."]
-    )
 
 
 def billion(page: str) -> Iterator[str]:
@@ -102,39 +63,6 @@ def measured(page: str, name: str, workload: str) -> float:
     (row,) = (row for row in rows_of(section(page, name)) if re.match(workload, row[0]))
     number, unit = row[1].split()
     return float(number) * {"ms": 1e-3, "s": 1.0}[unit]
-
-
-def accuracy(page: str) -> Iterator[str]:
-    """The mean ranks of the field by log-loss and by error, and how many of the papers' claims show."""
-    ranks = titled(page, "Mean ranks")[-1]  # the field is the last study
-    rows = list(rows_of(ranks))
-    n_sets = re.search(r"log-loss.*?: (\d+) sets", ranks)
-    yield f"| {n_sets[1] if n_sets else ''} tables, 5 folds | rank, log-loss | log-loss | rank, error | error in % |"
-    yield "| --- | ---: | ---: | ---: | ---: |"
-    for row in rows[1:]:
-        yield f"| {' | '.join(row[:5])} |"
-    yield "\nMean ranks and means; nobody was tuned beyond the defaults of their library. The paths and rules of our"
-    yield "default were settled on these tables, so its figures are somewhat optimistic for new ones."
-    yield from claims(page)
-    yield "Everything, with date and versions: [experiments/RESULTS.md](experiments/RESULTS.md), by `make experiments`."
-
-
-def claims(page: str) -> Iterator[str]:
-    """How many of the claims of each kind show."""
-    rows = [row for part in titled(page, "What ought to show") for row in rows_of(part) if row[0] != "claim"]
-    printed, read, ours = ([row[2] for row in rows if row[1] == kind] for kind in ("as printed", "as read", "ours"))
-    yield f"Claims of the papers that show here: {shown(printed)} with the protocol as printed,"
-    yield f"{shown(read)} under a reading of it that was found afterwards, by trying."
-    yield f"Of checks of our own on the same sets {shown(ours)} hold. The page says why others do not."
-
-
-def shown(answers: list[str]) -> str:
-    return f"{answers.count('yes')} of {len(answers)}"
-
-
-def titled(page: str, title: str) -> list[str]:
-    """What stands below each heading of this name, up to the next heading."""
-    return re.findall(rf"^### {re.escape(title)}$(.*?)(?=^#|\Z)", page, re.DOTALL | re.MULTILINE)
 
 
 def section(page: str, name: str) -> str:

@@ -19,6 +19,7 @@ import tanager.parameters
 import tanager.plots
 import tanager.scores
 import tanager.structure
+from experiments.second_half import put_comparison
 from tanager.cli.main import run
 from tanager.cli.options import registered_names
 from tanager.counts.engine import ENGINES, choose_engine
@@ -87,7 +88,6 @@ def test_the_readme_leads_from_a_table_to_an_explained_prediction(tmp_path: Path
     commands = [line.split("#")[0].split("|")[0] for line in text.splitlines() if line.startswith("tanager ")]
     assert [shlex.split(command)[1] for command in commands] == [
         "check",
-        "evaluate",
         "fit",
         "explain",
         "predict",
@@ -100,17 +100,17 @@ def test_the_readme_leads_from_a_table_to_an_explained_prediction(tmp_path: Path
     assert len(Path("answers.csv").read_text().splitlines()) == len(sick) + 2
 
 
-def test_figures_of_readme_and_scale_are_those_of_the_results():
+def test_the_comparison_in_the_readme_is_that_of_the_records():
+    text = (ROOT / "README.md").read_text()
+    assert put_comparison(text) == text, "the comparison in README.md is old: run `make summary`"
+    assert len(text.splitlines()) <= 150
+
+
+def test_the_constants_of_the_page_on_scale_are_those_of_the_benchmarks():
     summary = runpy.run_path(str(ROOT / "docs" / "summary.py"))
-    for target, name, function, folder in (
-        ("README.md", "speed", "speed", "benchmarks"),
-        ("README.md", "accuracy", "accuracy", "experiments"),
-        ("docs/scale.md", "a billion rows", "billion", "benchmarks"),
-    ):
-        text = (ROOT / target).read_text()
-        page = (ROOT / folder / "RESULTS.md").read_text()
-        written = summary["put_between"](text, name, "\n".join(summary[function](page)))
-        assert written == text, f"the part {name!r} of {target} is old: run `make summary`"
+    text, results = (ROOT / "docs/scale.md").read_text(), (ROOT / "benchmarks/RESULTS.md").read_text()
+    written = summary["put_between"](text, "a billion rows", "\n".join(summary["billion"](results)))
+    assert written == text, "the table in docs/scale.md is old: run `make summary`"
 
 
 @pytest.mark.parametrize(
