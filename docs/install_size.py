@@ -43,7 +43,9 @@ def main() -> None:
 
 
 def page(sizes: dict[str, int], wheel: int) -> list[str]:
-    commit = subprocess.run(["git", "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=True)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=True
+    )
     largest = sorted(sizes.items(), key=lambda item: -item[1])
     rest = sum(size for _, size in largest[NAMED:])
     return [

@@ -24,7 +24,8 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_
 # %%
 # Fit
 # ---
-# All three models use their defaults, but for EBM, which averages 4 fits instead of 14 to save time. A library that is not installed is named and left out.
+# All three models use their defaults, but EBM averages 4 fits instead of 14, to save time. A library that is not
+# installed is named and left out.
 
 models = {"Tanager": AdditiveClassifier()}
 try:
@@ -94,3 +95,6 @@ for name, model in {"most probable class": clf, "least expected cost": decider}.
     missed = int(((y_test == "malignant") & (decided == "benign")).sum())
     needless = int(((y_test == "benign") & (decided == "malignant")).sum())
     print(f"{name}: {missed} malignant missed, {needless} benign called back, cost {20 * missed + needless}")
+
+# %%
+# The second rule has the lower cost on average. On 171 rows a few tumours decide which one is ahead.

@@ -68,9 +68,7 @@ def comparison() -> Iterator[str]:
     yield "| --- | ---: | ---: | ---: | ---: |"
     best = np.round(losses, 3) == np.round(losses, 3).min(axis=0)
     for (label, by_table), wins in zip(rows.items(), best.sum(axis=1), strict=True):
-        loss, error, seconds = (
-            float(np.mean([by_table[name][measure] for name in tables])) for measure in HEADINGS
-        )
+        loss, error, seconds = (float(np.mean([by_table[name][measure] for name in tables])) for measure in HEADINGS)
         yield f"| {label} | {loss:.3f} | {100 * error:.1f} % | {seconds:.2g} | {wins} |"
     yield ""
     n_rows = [sizes[name] for name in tables]

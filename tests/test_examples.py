@@ -79,24 +79,18 @@ def test_the_readme_leads_from_a_table_to_an_explained_prediction(tmp_path: Path
     exec(compile(code, "README.md", "exec", dont_inherit=True), {})
     assert "log odds" in capsys.readouterr().out
 
-    # A mixed table with gaps, as a reader may have one.
+    # A mixed table with missing values, as a reader may have one.
     sick = ["yes", "no"] * 30
     rows = [f"{40 + k % 25},{'north' if k % 3 else ''},{k % 7 + 3 * (c == 'yes')},{c}" for k, c in enumerate(sick)]
     table = "\n".join(["age,region,marker,outcome", *rows, ",,,no"])
     for name in ("patients.csv", "new.csv"):
         Path(name).write_text(table)
     commands = [line.split("#")[0].split("|")[0] for line in text.splitlines() if line.startswith("tanager ")]
-    assert [shlex.split(command)[1] for command in commands] == [
-        "check",
-        "fit",
-        "explain",
-        "predict",
-        "report",
-    ]
+    assert [shlex.split(command)[1] for command in commands] == ["start", "predict", "explain", "export", "fit"]
     for command in commands:
         assert run(shlex.split(command)[1:]) == 0, command
     assert "log odds" in capsys.readouterr().out
-    assert Path("report.html").exists()
+    assert {"report.html", "patients-report.html", "model.py", "tan.json"} <= {path.name for path in Path().iterdir()}
     assert len(Path("answers.csv").read_text().splitlines()) == len(sick) + 2
 
 
