@@ -19,25 +19,12 @@ from tanager import (
     report,
     save_model,
 )
-from tanager.counts import triples
 from tanager.errors import FileError, OptionError
 from tanager.network import MixtureNetwork
-from tanager.network import mixture as packed
-from tanager.parameters import Frequency, frequency, row_likelihood
+from tanager.parameters import Frequency, row_likelihood
 from tanager.structure import AnDE, Fixed
 
 N_STATES = (3, 2, 4, 3)
-
-
-@pytest.fixture(params=["one by one", "together"], autouse=True)
-def members(request, monkeypatch):
-    """Every law holds for networks learnt and asked one by one, as few are, and for those in one array."""
-    if request.param == "together":
-        monkeypatch.setattr(frequency, "MIN_NETWORKS", 0)
-        monkeypatch.setattr(packed, "WORK_WORTH_COMPILING", 0)
-        monkeypatch.setattr(triples, "SETS_WORTH_COMPILING", 0)
-    else:
-        monkeypatch.setattr(packed, "WORK_WORTH_COMPILING", np.inf)
 
 
 def make_table(seed=0, n_rows=120):

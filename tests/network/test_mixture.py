@@ -15,7 +15,7 @@ from tanager import explain
 from tanager.errors import DataError
 from tanager.missing.choose import choose_rule
 from tanager.missing.marginalize import SummedOut
-from tanager.network.mixture import MixtureNetwork, SuperparentNetworks
+from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag
@@ -192,44 +192,8 @@ def test_the_joint_is_the_weighted_mean_with_missing_cells_summed_out(seed, n, z
     members = random_members(seed, n, zeros)
     weights = np.random.default_rng(seed).dirichlet(np.ones(len(members)))
     rows = np.random.default_rng(seed).permutation(all_rows())[:40]
-    packed = SuperparentNetworks.of(members)
-    assert packed is not None
-    found = np.exp(packed.log_mixture(rows, weights))
+    found = np.exp(choose_rule(MixtureNetwork(members, weights)).log_posterior(rows, normalized=False))
     np.testing.assert_allclose(found, [mixed(members, weights, row) for row in rows], rtol=1e-12)
-
-
-@few
-@given(seeds, st.sampled_from([0, 1, 2, 3]))
-def test_a_member_is_the_network_that_it_was(seed, n):
-    members = random_members(seed, n)
-    packed = SuperparentNetworks.of(members)
-    assert len(packed) == len(members)
-    for found, member in zip(packed, members, strict=True):
-        assert found.dag == member.dag
-        for table, own in zip(found.tables, member.tables, strict=True):
-            np.testing.assert_array_equal(table, own)
-    assert [each.dag for each in packed[1:3]] == [each.dag for each in members[1:3]]
-
-
-@few
-@given(seeds, st.permutations(range(4)))
-def test_the_order_of_nodes_changes_no_network_of_superparents(seed, order):
-    members, order = random_members(seed, 2), [*order, 4]
-    turned = SuperparentNetworks.of(members).reordered(order)
-    for found, member in zip(turned, members, strict=True):
-        expected = member.reordered(order)
-        assert found.dag == expected.dag
-        for table, own in zip(found.tables, expected.tables, strict=True):
-            np.testing.assert_array_equal(table, own)
-
-
-def test_a_network_that_leaves_out_a_row_has_no_say_in_it():
-    members, weights, rows = random_members(7, 2), np.array([0.1, 0.2, 0.3, 0.4]), all_rows()
-    left_out = np.random.default_rng(0).random((4, len(rows))) < 0.4
-    left_out[:, left_out.all(axis=0)] = False
-    found = np.exp(SuperparentNetworks.of(members).log_mixture(rows, weights, left_out))
-    expected = [mixed(members, weights * ~out, row) for row, out in zip(rows, left_out.T, strict=True)]
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("least", [1e-3, 1e-30, 1e-200])
@@ -242,7 +206,7 @@ def test_products_far_below_the_smallest_number_keep_their_digits(least):
         dag = superparent_dag(n, (parent,))
         tables = [np.vstack([table] * (f.shape([2] * (n + 1))[0] // 2)) for f in dag.families[:-1]]
         members.append(Network(columns, dag, (*tables, np.array([[0.5, 0.5]])), columns[-1].name))
-    found = SuperparentNetworks.of(members).log_mixture(np.ones((1, n), np.uint8), np.array([0.25, 0.75]))
+    found = MixtureNetwork(members, np.array([0.25, 0.75])).log_joint(np.ones((1, n), np.uint8))
     expected = np.log(0.5) + n * np.log([least, 2 * least])
     np.testing.assert_allclose(found[0], expected, rtol=1e-13)
 
@@ -255,30 +219,8 @@ def test_members_of_very_unlike_size_add_up():
         tables = [np.tile([1.0 - p, p], (f.shape([2] * (n + 1))[0], 1)) for f in dag.families[:-1]]
         members.append(Network(columns, dag, (*tables, np.array([[0.5, 0.5]])), columns[-1].name))
     for order in permutations(range(4)):
-        packed = SuperparentNetworks.of([members[place] for place in order])
-        found = packed.log_mixture(np.ones((1, n), np.uint8), np.full(4, 0.25))
+        mixture = MixtureNetwork([members[place] for place in order], np.full(4, 0.25))
+        found = mixture.log_joint(np.ones((1, n), np.uint8))
         np.testing.assert_allclose(found[0], np.log(0.25 * 0.5) + n * np.log(0.5), rtol=1e-14)
-    rare = SuperparentNetworks.of(members[:3]).log_mixture(np.ones((1, n), np.uint8), np.full(3, 1 / 3))
+    rare = MixtureNetwork(members[:3], np.full(3, 1 / 3)).log_joint(np.ones((1, n), np.uint8))
     np.testing.assert_allclose(rare[0], np.log(0.5 / 3) + n * np.log(1e-60), rtol=1e-14)
-
-
-def test_a_mixture_answers_the_same_network_by_network(monkeypatch):
-    members, rows = random_members(3, 2), all_rows()
-    mixture = MixtureNetwork(members, np.array([0.1, 0.2, 0.3, 0.4]))
-    answers = []
-    for work in (0, np.inf):
-        monkeypatch.setattr("tanager.network.mixture.WORK_WORTH_COMPILING", work)
-        answers.append(choose_rule(mixture).log_posterior(rows))
-    np.testing.assert_allclose(answers[0], answers[1], rtol=0, atol=1e-12)
-
-
-def test_networks_of_other_kinds_stay_apart():
-    tree = random_members(0, 0)[0]
-    tree = Network(tree.columns, Dag.augmented_naive_bayes([(), (0,), (1,), (2,)]), chain_tables(), tree.target)
-    assert SuperparentNetworks.of((tree, tree)) is None
-    assert SuperparentNetworks.of((*random_members(0, 1), *random_members(0, 2))) is None
-
-
-def chain_tables() -> tuple[np.ndarray, ...]:
-    dag = Dag.augmented_naive_bayes([(), (0,), (1,), (2,)])
-    return tuple(np.full(f.shape(MANY_STATES), 1 / MANY_STATES[f.child]) for f in dag.families)

@@ -217,7 +217,7 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
                 hint="group rare classes, or use BayesianNetworkClassifier; a number or a name is no class.",
             )
         options, counts, order = self._options(table), table.counts(engine), table.table_order()
-        refuse_too_large(table_sizes(_known_terms(options, counts), counts), counts, BYTES_PER_CELL)
+        refuse_too_large(table_sizes(_known_terms(options, counts), counts), BYTES_PER_CELL, counts)
         model, trace = fit_additive(
             table.rows, table.columns, options, random_state=self._seed, report=lines.append if self.verbose else None
         )

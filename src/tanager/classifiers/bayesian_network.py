@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.coded_table import CodedTable, RowNeeds
-from tanager.classifiers.estimate import needed_memory
 from tanager.classifiers.learning import Learnt, NetworkLearner
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.network import AnyNetwork
@@ -159,7 +158,8 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
     def _needed_memory(self, table: CodedTable) -> int:
         learner = replace(self._learner(), seed=self._seed)
         structure, task = learner.prepare(table)
-        return needed_memory(learner.parameters, task, structure.members)
+        sizes, bytes_per_cell = learner.table_sizes(structure, task.counts)
+        return bytes_per_cell * sum(sizes.values())
 
     def _log_posterior(self, codes: Codes, normalized: bool) -> NDArray[np.float64]:
         network = self.network_

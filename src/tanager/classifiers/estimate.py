@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ from sklearn.base import clone
 
 from tanager.counts.count_store import CountStore
 from tanager.errors import DataError, MemoryLimitError
-from tanager.parameters import ParameterLearner, ParameterTask
 from tanager.runtime.resources import available_memory
 from tanager.structure.dag import Dag
 from tanager.table.columns import code_dtype
@@ -74,18 +74,7 @@ def _seconds(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic]) -> float
     return times[2] + slope * (X.num_rows - sizes[1])
 
 
-def needed_memory(learner: ParameterLearner, task: ParameterTask, members: Sequence[Dag] = ()) -> int:
-    """Bytes, about: those of a cell times the cells of all tables.
-
-    Of a mean of networks those of all `members`; of a fit the counts of pairs and triples refuse what is too large.
-    """
-    if members:
-        n_states = task.counts.n_states
-        return learner.bytes_per_cell["mixtures"] * sum(f.size(n_states) for dag in members for f in dag.families)
-    return learner.bytes_per_cell["tables"] * sum(family_sizes(task).values())
-
-
-def refuse_too_large(sizes: Mapping[tuple[int, ...], int], counts: CountStore, bytes_per_cell: int) -> None:
+def refuse_too_large(sizes: Mapping[tuple[int, ...], int], bytes_per_cell: int, counts: CountStore) -> None:
     """Refuse so many cells, by their nodes, if they would not fit in the memory allowed, and name the largest table."""
     needed, allowed = bytes_per_cell * sum(sizes.values()), min(counts.memory_limit, available_memory())
     if needed > allowed:
@@ -104,6 +93,10 @@ def table_sizes(node_sets: Iterable[tuple[int, ...]], counts: CountStore) -> dic
     return {nodes: prod(counts.n_states[node] for node in nodes) for nodes in node_sets}
 
 
-def family_sizes(task: ParameterTask) -> dict[tuple[int, ...], int]:
-    """Cells of the table of each family."""
-    return table_sizes([tuple(sorted(family.nodes)) for family in task.dag.families], task.counts)
+def family_sizes(dags: Iterable[Dag], counts: CountStore) -> Counter[tuple[int, ...]]:
+    """Cells of the tables of all networks of these structures, by the nodes of the family."""
+    sizes = Counter[tuple[int, ...]]()
+    for dag in dags:
+        for family in dag.families:
+            sizes[tuple(sorted(family.nodes))] += family.size(counts.n_states)
+    return sizes

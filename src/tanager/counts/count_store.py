@@ -25,16 +25,13 @@ from tanager.counts.family import (
     stack_tables,
 )
 from tanager.counts.running_counts import CountedRows
-from tanager.counts.triples import TripleTables, count_triples, triple_cells
 from tanager.errors import MemoryLimitError
-from tanager.runtime.resources import available_memory, physical_memory
+from tanager.runtime.resources import physical_memory
 from tanager.table.rows import EncodedBatch, Rows, add
 
 BYTES_PER_CELL = 8
 NUMBERS_PER_PAIR = 8
 """Of two attributes in their order, beside their table: where it begins, and the terms, gains and ranks made of it."""
-NUMBERS_PER_TRIPLE_CELL = 4
-"""The count, and the three probabilities that are made of it: each attribute given the two others."""
 MEMORY_LIMIT = physical_memory() // 2
 # Cells of a table up to which it is worth a copy to be arranged together with others.
 SMALL_TABLE = 1 << 10
@@ -159,16 +156,6 @@ class CountStore:
             self._pairs = self._add_rows(counted, self.engine.count_pairs)
         return self._pairs
 
-    def triples(self) -> TripleTables:
-        """The class-conditional tables of all triples of attributes, which are not kept."""
-        assert self._counted is None
-        cells = NUMBERS_PER_TRIPLE_CELL * triple_cells(self.n_states)
-        allowed = min(self.memory_limit, available_memory())
-        if cells * BYTES_PER_CELL > allowed:
-            widest = int(np.argmax(self.n_states[:-1]))
-            self._refuse(f"the tables of all triples of {self.n_attributes:,} attributes", cells, widest, allowed)
-        return self.rows.sum(partial(count_triples, engine=self.engine), "count")
-
     def of_attributes(self, attributes: Sequence[int]) -> CountStore:
         """Counts of the same rows with these attributes only, in this order."""
         assert self._counted is None
@@ -271,10 +258,10 @@ class CountStore:
             for nodes, table in zip(map(tuple, layout.nodes.tolist()), counted, strict=True):
                 self._keep(nodes, table)
 
-    def _refuse(self, what: str, cells: int, widest: int, allowed: int | None = None) -> NoReturn:
+    def _refuse(self, what: str, cells: int, widest: int) -> NoReturn:
         raise MemoryLimitError(
             f"{what} would take {cells * BYTES_PER_CELL / 2**30:.3g} GiB, more than the "
-            f"{(self.memory_limit if allowed is None else allowed) / 2**30:.3g} GiB allowed; "
+            f"{self.memory_limit / 2**30:.3g} GiB allowed; "
             f"attribute {self.names[widest]!r} alone has {self.n_states[widest]:,} states.",
             hint=f"drop {self.names[widest]!r}, group its values, or treat it as numeric.",
         )

@@ -21,7 +21,6 @@ from tanager.metrics import Calibration, Measures, Predictions, Quality, Reliabi
 from tanager.missing.imputation import Imputation
 from tanager.missing.rule import MissingRule
 from tanager.network.columns import HasColumns
-from tanager.network.mixture import SuperparentNetworks
 from tanager.parameters import PARAMETERS
 from tanager.parameters.protocol import ParameterTrace
 from tanager.scores import SCORES
@@ -43,7 +42,7 @@ PARTS = (
     Fixed,
     preprocessing.Step,
 )
-MODELS = (HasColumns, MissingRule, Decision, ParameterTrace, SuperparentNetworks, Subsumption, Dag, Forest)
+MODELS = (HasColumns, MissingRule, Decision, ParameterTrace, Subsumption, Dag, Forest)
 VALUES = (ColumnSchema, TableSchema, TableEncoder, Imputation, preprocessing.Recipe, Edit, Edits, Revision)
 MEASURED = (Quality, Measures, Predictions, Calibration, ReliabilityCurve, DecisionQuality, RuleCost)
 COUNTED = (ColumnStatistics, ValueCounts, DictionaryColumn, NumericColumn)

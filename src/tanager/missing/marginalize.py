@@ -154,16 +154,18 @@ class Mixed(MissingRule):
 
     def _log_mixture(self, codes: Codes) -> Array:
         """(n_rows, n_classes) log P(class, cells present)."""
-        network, packed = self.network, self.network.superparents
-        if packed is None or not packed.worth_compiling(len(codes)):
-            known, left_out = network.resolve(codes)
-            return network.mix(self._log_joints(known, left_out))
-        if network.subsumption is None:
-            return packed.log_mixture(codes, network.weights)
-        size = max(1, BLOCK_CELLS // len(packed))
-        blocks = (network.resolve(codes[first : first + size]) for first in range(0, len(codes), size))
-        found = [packed.log_mixture(known, network.weights, left_out) for known, left_out in blocks]
-        return np.concatenate(found) if found else np.empty((0, network.n_states[-1]))
+        network = self.network
+        result = np.empty((len(codes), network.n_states[-1]))
+        size = max(1, BLOCK_CELLS // len(network.members)) if network.subsumption else max(1, len(codes))
+        for first in range(0, len(codes), size):
+            rows = slice(first, first + size)
+            known, left_out = network.resolve(codes[rows])
+            complete = (known < np.array(network.n_states[:-1])).all(axis=1) & ~left_out.any(axis=0)
+            if complete.all():
+                result[rows] = network.log_joint(known)
+            else:
+                result[rows] = network.mix(self._log_joints(known, left_out))
+        return result
 
     def _log_joints(self, codes: Codes, left_out: NDArray[np.bool_]) -> Iterator[Array]:
         for rule, out in zip(self._rules, left_out, strict=True):

@@ -1,26 +1,18 @@
-"""Frequency: tables of smoothed frequencies of the training rows, and those of all networks of A2DE at once."""
+"""Frequency: tables of smoothed frequencies of the training rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 import numpy as np
 
-from tanager.arrays import Array, Ints
+from tanager.arrays import Array
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.errors import OptionError
-from tanager.network.mixture import SuperparentNetworks, table_starts
-from tanager.network.network import Network
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.registry import unknown_option
-from tanager.runtime.resources import count_threads, map_threads, no_collection
-from tanager.structure.averaged import superparents_of
-from tanager.structure.dag import Dag
+from tanager.runtime.resources import no_collection
 
 DEFAULT_ALPHA = {"laplace": 1.0, "friedman": 5.0}
-MIN_NETWORKS = 100  # of A2DE, from which they are worth a kernel; fewer are filled one by one
 
 
 class Frequency(ParameterLearner):
@@ -50,11 +42,6 @@ class Frequency(ParameterLearner):
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
         return LearntNetwork(task.network(self.tables(task)))
-
-    def learn_members(self, task: ParameterTask, members: Sequence[Dag]) -> Sequence[Network]:
-        """Those with two superparents together, from the counts of all triples."""
-        pairs = superparent_pairs(members)
-        return super().learn_members(task, members) if pairs is None else superparent_networks(self, task, pairs)
 
     @no_collection()
     def tables(self, task: ParameterTask) -> tuple[Array, ...]:
@@ -92,42 +79,3 @@ class Frequency(ParameterLearner):
         seen = counts.table(Family(family.child, ())).reshape(-1) + more
         # A node without any row has no marginal; its pseudo-rows are spread evenly.
         return alpha * (seen / seen.sum()) if seen.sum() > 0 else np.full(n_states, alpha / n_states)
-
-
-def superparent_pairs(members: Sequence[Dag]) -> Ints | None:
-    """(n_members, 2) the superparents of each, ascending; None if they are few, or some have not two."""
-    if len(members) < MIN_NETWORKS:
-        return None
-    pairs = [superparents_of(dag) for dag in members]
-    if any(chain is None or len(chain) != 2 or chain[0] > chain[1] for chain in pairs):
-        return None
-    return np.array(pairs, dtype=np.int64)
-
-
-def superparent_networks(learner: Frequency, task: ParameterTask, superparents: Ints) -> SuperparentNetworks:
-    """The networks of A2DE with these superparents, from counts that each three attributes share."""
-    from tanager.parameters.kernels import fill_superparent_networks
-
-    counts, target = task.counts, task.counts.n_attributes
-    *alone, class_table = learner.tables(replace(task, dag=Dag.augmented_naive_bayes([()] * target)))
-    pseudo = [learner.pseudo_rows(counts, Family(node, (target,))) for node in range(target)]
-    shared = class_table.reshape(-1), np.concatenate([table.reshape(-1) for table in alone]), np.concatenate(pseudo)
-    pairs, triples = counts.pairs(), counts.triples()
-    starts = table_starts(superparents, counts.n_states)
-    tables = np.empty(int(starts[-1, -1]) + counts.n_classes)
-    n_parts = 4 * count_threads()
-    map_threads(
-        lambda first: fill_superparent_networks(
-            first,
-            n_parts,
-            np.array(counts.n_states, dtype=np.int64),
-            superparents,
-            starts,
-            shared,
-            (pairs.counts, pairs.offsets),
-            (triples.counts, triples.starts),
-            tables,
-        ),
-        range(n_parts),
-    )
-    return SuperparentNetworks(task.columns, superparents, tables, starts)

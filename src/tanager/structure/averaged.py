@@ -183,13 +183,3 @@ def superparent_dag(n_attributes: int, superparents: tuple[int, ...]) -> Dag:
             for child in range(n_attributes)
         ]
     )
-
-
-def superparents_of(dag: Dag) -> tuple[int, ...] | None:
-    """Of a `superparent_dag`, in any order of its attributes: each is a parent of those after it. None of another."""
-    target = dag.n_nodes - 1
-    chain = sorted(set().union(*dag.parents) - {target}, key=lambda node: len(dag.parents[node]))
-    expected = [(*sorted(chain), target)] * target
-    for place, node in enumerate(chain):
-        expected[node] = (*sorted(chain[:place]), target)
-    return tuple(chain) if dag.parents == (*expected, ()) else None
