@@ -13,15 +13,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from oracle import count_rows, random_batch  # noqa: E402
-from tanager.counts.count_store import CountStore  # noqa: E402
 from tanager.counts.engine import choose_engine  # noqa: E402
-from tanager.counts.family import Family  # noqa: E402
 from tanager.counts.numpy_engine import NumpyEngine  # noqa: E402
-from tanager.errors import DataError, MemoryLimitError, OptionError  # noqa: E402
+from tanager.errors import MemoryLimitError, OptionError  # noqa: E402
 from tanager.torch import engine as torch_engine  # noqa: E402
 from tanager.torch import rows as torch_rows  # noqa: E402
 from tanager.torch.engine import TorchEngine  # noqa: E402
-from tanager.torch.rows import DeviceBatch, DeviceRows  # noqa: E402
+from tanager.torch.rows import DeviceRows  # noqa: E402
 
 # The same laws hold on a GPU where there is one.
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -29,11 +27,10 @@ N_STATES = (4, 2, 3, 7, 1, 3)
 SETS = [(0,), (5,), (0, 2), (3, 5), (1, 3, 5)]
 
 
-def assert_same_counts(engine, batch, reference=None):
-    reference = batch if reference is None else reference
-    np.testing.assert_array_equal(engine.count_pairs(batch).counts, NumpyEngine().count_pairs(reference).counts)
+def assert_same_counts(engine, batch):
+    np.testing.assert_array_equal(engine.count_pairs(batch).counts, NumpyEngine().count_pairs(batch).counts)
     for nodes, counted in zip(SETS, engine.count(batch, SETS), strict=True):
-        np.testing.assert_array_equal(counted, count_rows(reference, nodes).reshape(-1))
+        np.testing.assert_array_equal(counted, count_rows(batch, nodes).reshape(-1))
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
@@ -44,29 +41,6 @@ def test_counts_are_the_same_in_parts_of_any_size(monkeypatch, gaps, n_bytes):
     assert_same_counts(TorchEngine(DEVICE), random_batch(1, 300, N_STATES, gaps))
 
 
-@pytest.mark.parametrize("gaps", [0.0, 0.2])
-@pytest.mark.parametrize("n_bytes", [1, 500, 30_000])
-@pytest.mark.parametrize("few_cells", [0, 9, 32])
-def test_stacks_are_the_same_in_parts_of_any_size_however_they_are_counted(monkeypatch, gaps, n_bytes, few_cells):
-    monkeypatch.setitem(torch_rows.WORKING_BYTES, DEVICE, n_bytes)
-    monkeypatch.setattr(torch_rows, "SMALLEST_WORKING_BYTES", 1)
-    monkeypatch.setattr(torch_engine, "FEW_CELLS", few_cells)
-    batch = random_batch(6, 100, (3, 4, 3, 4, 3, 2), gaps)
-    for sets in ([(0,), (2,), (4,)], [(5,)], [(0, 1), (2, 3)], [(0, 5), (2, 5)], [(0, 2, 5), (0, 4, 5), (2, 4, 5)]):
-        counted = TorchEngine(DEVICE).count_stack(batch, np.array(sets))
-        expected = [count_rows(batch, nodes).reshape(-1) for nodes in sets]
-        assert counted.dtype == np.int64
-        np.testing.assert_array_equal(counted, expected)
-
-
-def test_what_a_stack_holds_is_not_counted_again(monkeypatch):
-    store = CountStore(random_batch(7, 100, N_STATES), TorchEngine(DEVICE), tuple("abcdef"))
-    store.stacks(((5,), (0, 5), (0, 5), (1, 5), (5,), ()))
-    monkeypatch.setattr(torch_engine, "_count_sets", lambda rows, sets, n_bytes: pytest.fail(f"counted {sets}"))
-    expected = count_rows(store.rows, (0, 1))
-    np.testing.assert_array_equal(store.table(Family(1, (0,)))[:, 0], expected)
-
-
 def test_sums_too_large_for_one_product_are_added_up(monkeypatch):
     monkeypatch.setattr(torch_engine, "EXACT_ROWS", 130)
     assert_same_counts(TorchEngine(DEVICE), random_batch(2, 1000, N_STATES))
@@ -75,37 +49,6 @@ def test_sums_too_large_for_one_product_are_added_up(monkeypatch):
 def test_wide_attributes_are_counted_by_position(monkeypatch):
     monkeypatch.setattr(torch_engine, "WIDEST", 3)
     assert_same_counts(TorchEngine(DEVICE), random_batch(3, 200, N_STATES, gaps=0.1))
-
-
-def test_rows_on_the_device_are_counted_as_those_on_the_host():
-    host = random_batch(4, 500, N_STATES)
-    batch = DeviceBatch(
-        torch.tensor(host.codes, device=DEVICE), torch.tensor(host.class_codes, device=DEVICE), N_STATES
-    )
-    assert_same_counts(TorchEngine(DEVICE), batch, reference=host)
-    np.testing.assert_array_equal(batch.codes, host.codes)
-    np.testing.assert_array_equal(batch.class_codes, host.class_codes)
-    assert (batch.n_rows, batch.n_attributes, batch.codes.flags.f_contiguous) == (500, 5, True)
-
-
-@pytest.mark.parametrize(
-    ("codes", "classes", "message"),
-    [
-        (torch.tensor([[0, 2], [1, 0]]), torch.tensor([0, 1]), "codes of column 1 run from 0 to 2; expected 0 to 1"),
-        (torch.tensor([[0, 0], [-1, 0]]), torch.tensor([0, 1]), "codes of column 0 run from -1 to 0"),
-        (torch.tensor([[0, 0], [1, 0]]), torch.tensor([0, 2]), "class codes of column 0 run from 0 to 2"),
-        (torch.tensor([[0.0, 0.5]]), torch.tensor([0]), "whole numbers; got torch.float32"),
-        (torch.tensor([[0, 0], [1, 0]]), torch.tensor([0]), "do not fit together"),
-    ],
-)
-def test_codes_that_are_none_are_refused(codes, classes, message):
-    with pytest.raises(DataError, match=message):
-        DeviceBatch(codes, classes, (2, 2, 2))
-
-
-def test_rows_on_the_device_are_not_copied_to_it():
-    batch = DeviceBatch(torch.tensor([[0, 1]], device=DEVICE), torch.tensor([1], device=DEVICE), (2, 2, 2))
-    assert TorchEngine(DEVICE).rows(batch) is batch.rows
 
 
 def test_a_batch_is_copied_to_the_device_once(monkeypatch):
@@ -185,7 +128,6 @@ def test_a_cuda_device_beyond_those_there_is_an_error(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
-    # As the device of a tensor is written: rows that are there already must be found to be there.
     for device in (None, "cuda", "cuda:0"):
         assert choose_engine("torch", device).device == torch.device("cuda", 0)
     with pytest.raises(OptionError, match=r"device='cuda:1'.*sees 1"):
@@ -207,5 +149,5 @@ def test_without_torch_the_error_says_what_to_install():
 def test_the_code_of_the_page_about_gpus_runs():
     page = (Path(__file__).parents[2] / "docs" / "gpu.md").read_text()
     blocks = re.findall(r"^```py\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 2
+    assert len(blocks) == 1
     exec(compile("".join(blocks), "gpu.md", "exec", dont_inherit=True), {})

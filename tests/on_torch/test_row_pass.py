@@ -9,7 +9,7 @@ from oracle import random_batch  # noqa: E402
 from tanager import BayesianNetworkClassifier, TANClassifier  # noqa: E402
 from tanager.counts.count_store import CountStore  # noqa: E402
 from tanager.counts.engine import choose_engine  # noqa: E402
-from tanager.parameters import Conditional, ParameterTask  # noqa: E402
+from tanager.parameters import Conditional  # noqa: E402
 from tanager.parameters.class_cells import ClassCells  # noqa: E402
 from tanager.parameters.conditional.compiled_pass import Layout  # noqa: E402
 from tanager.parameters.conditional.objectives import IndicatorPass  # noqa: E402
@@ -17,7 +17,7 @@ from tanager.structure.dag import Dag  # noqa: E402
 from tanager.torch import row_pass as torch_pass  # noqa: E402
 from tanager.torch import rows as torch_rows  # noqa: E402
 from tanager.torch.row_pass import TorchPass  # noqa: E402
-from tanager.torch.rows import DeviceBatch, DeviceRows  # noqa: E402
+from tanager.torch.rows import DeviceRows  # noqa: E402
 
 # The same laws hold on a GPU where there is one.
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -104,27 +104,6 @@ def test_fitted_tables_are_those_of_the_host(monkeypatch, objective, n_classes):
         np.testing.assert_allclose(own, expected, atol=1e-9)
     np.testing.assert_allclose(device.predict_proba(X), host.predict_proba(X), atol=1e-9)
     assert device.trace_.parameters.passes == host.trace_.parameters.passes
-
-
-def count_calls(monkeypatch, row_pass: type) -> list[int]:
-    calls: list[int] = []
-    original = row_pass.__call__
-    monkeypatch.setattr(row_pass, "__call__", lambda self, odds: calls.append(1) or original(self, odds))
-    return calls
-
-
-def test_rows_that_begin_on_the_device_give_the_tables_of_those_on_the_host(monkeypatch):
-    monkeypatch.setattr(torch_pass, "LOOK_UPS_WORTH_DEVICE", 0)
-    host = random_batch(5, 400, (3, 2, 4, 2))
-    on_device = DeviceBatch(
-        torch.tensor(host.codes, device=DEVICE), torch.tensor(host.class_codes, device=DEVICE), host.n_states
-    )
-    dag, names = DAGS["two parents"], ("a", "b", "c", "class")
-    one = CountStore(host, choose_engine("numpy"), names)
-    other = CountStore(on_device, choose_engine("torch", DEVICE), names)
-    tables = [Conditional().learn(ParameterTask(dag, counts)).network.tables for counts in (one, other)]
-    for expected, own in zip(*tables, strict=True):
-        np.testing.assert_allclose(own, expected, atol=1e-9)
 
 
 def test_small_work_stays_on_the_host():

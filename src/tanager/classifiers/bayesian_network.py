@@ -7,9 +7,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.coded_table import CodedTable, RowNeeds
 from tanager.classifiers.learning import Learnt, NetworkLearner
@@ -160,14 +159,6 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
         structure, task = learner.prepare(table)
         sizes, bytes_per_cell = learner.table_sizes(structure, task.counts)
         return bytes_per_cell * sum(sizes.values())
-
-    def _log_posterior(self, codes: Codes, normalized: bool) -> NDArray[np.float64]:
-        network = self.network_
-        if self.engine == "torch" and network.kind == "tables" and not self.missing_rule_.has_unknown(codes).any():
-            from tanager.torch.row_pass import look_up_on_device
-
-            return look_up_on_device(*network.look_ups(codes), self.device, normalized)
-        return super()._log_posterior(codes, normalized)
 
     def _count_engine(self) -> CountEngine:
         """What counts rows, by the options."""

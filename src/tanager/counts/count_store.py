@@ -12,18 +12,8 @@ from typing import NoReturn, TypeVar, cast
 
 import numpy as np
 
-from tanager.counts.engine import CountEngine, StackEngine, engine_for
-from tanager.counts.family import (
-    CountTable,
-    Family,
-    FamilyLayout,
-    PairTables,
-    TableStack,
-    families_of,
-    family_layouts,
-    pair_cells,
-    stack_tables,
-)
+from tanager.counts.engine import CountEngine, engine_for
+from tanager.counts.family import CountTable, Family, PairTables, pair_cells
 from tanager.counts.running_counts import CountedRows
 from tanager.errors import MemoryLimitError
 from tanager.runtime.resources import physical_memory
@@ -67,8 +57,6 @@ class CountStore:
         self._tables: dict[NodeSet, CountTable] = {}
         self._sets_with: defaultdict[int, set[NodeSet]] = defaultdict(set)
         self._cells = 0
-        # Stacks to be put into the two dictionaries when a table is next asked for, if ever.
-        self._stacks: list[tuple[FamilyLayout, CountTable]] = []
         self._pairs: PairTables | None = None
         for nodes, table in known.items():
             self._keep(nodes, table)
@@ -88,11 +76,6 @@ class CountStore:
             rows = rows.map(partial(EncodedBatch.select, attributes=slice(n_attributes)), "coarse")
         return cls(rows, engine, names, known=known, counted=counted)
 
-    @property
-    def on_device(self) -> bool:
-        """Whether the engine keeps the rows on a device of its own, where other passes over them belong too."""
-        return bool(getattr(self.engine, "on_device", False))
-
     def table(self, family: Family) -> CountTable:
         """Counts of one family, (attribute-parent configurations, classes or 1, states): `Family.class_shape`."""
         return self.tables([family])[0]
@@ -102,7 +85,6 @@ class CountStore:
 
         `keep=False` leaves the cache as it is, for tables that are looked at once.
         """
-        self._keep_stacks()
         wanted = [(family, tuple(sorted(family.nodes))) for family in families]
         known = {nodes: self._known(nodes) for _, nodes in wanted}
         found = {nodes: table for nodes, table in known.items() if table is not None}
@@ -113,32 +95,6 @@ class CountStore:
             if keep:
                 self._keep(nodes, counted)
         return self._arrange(wanted, found)
-
-    def stacks(self, parents: Sequence[tuple[int, ...]]) -> list[TableStack]:
-        """Counts of the family of every node of a structure, given the ascending parents of each, by shape.
-
-        Every child is in one stack; the class has a stack of its own. An engine that counts stacks makes no step for
-        each family, unless some table is already known that may answer for it.
-        """
-        engine, target = self.engine, self.n_attributes
-        if not isinstance(engine, StackEngine) or self._pairs is not None or self._counted is not None:
-            return list(stack_tables(self.tables(families_of(parents)), target))
-        self._keep_stacks()
-        layouts = list(family_layouts(parents, self.n_states))
-        if (self._cells + sum(layout.n_cells for layout in layouts)) * BYTES_PER_CELL > self.memory_limit:
-            return list(stack_tables(self.tables(families_of(parents)), target))
-        # A table answers for no set larger than its own.
-        widest = max(map(len, self._tables), default=0)
-        found = []
-        for layout in layouts:
-            if len(layout.states) > widest:
-                counted = self.rows.sum(partial(engine.count_stack, node_sets=layout.nodes), "count")
-                self._stacks.append((layout, counted))
-                found.append(layout.arrange(counted))
-            else:
-                families = [Family(child, parents[child]) for child in layout.children.tolist()]
-                found.append(TableStack.of(layout.children, self.tables(families)))
-        return found
 
     def flat(self, nodes: NodeSet) -> CountTable:
         """Counts of ascending nodes, flat, the last changing fastest: what `known` takes."""
@@ -251,12 +207,6 @@ class CountStore:
         self._cells += counted.size
         for node in nodes:
             self._sets_with[node].add(nodes)
-
-    def _keep_stacks(self) -> None:
-        while self._stacks:
-            layout, counted = self._stacks.pop()
-            for nodes, table in zip(map(tuple, layout.nodes.tolist()), counted, strict=True):
-                self._keep(nodes, table)
 
     def _refuse(self, what: str, cells: int, widest: int) -> NoReturn:
         raise MemoryLimitError(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
-from tanager.arrays import Ints
 from tanager.counts.family import CountTable, PairTables
 from tanager.errors import OptionError
 from tanager.registry import unknown_option
@@ -31,15 +30,6 @@ class CountEngine(Protocol):
 
     def count_pairs(self, batch: EncodedBatch) -> PairTables:
         """The class-conditional tables of all pairs of attributes, in one pass over the batch."""
-        ...
-
-
-@runtime_checkable
-class StackEngine(CountEngine, Protocol):
-    """An engine that counts thousands of sets without a step of Python for each."""
-
-    def count_stack(self, batch: EncodedBatch, node_sets: Ints) -> CountTable:
-        """(n_sets, cells) tables of (n_sets, width) nodes whose states are those of the first set."""
         ...
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from math import prod
-from typing import cast
 
 import numpy as np
 
@@ -61,90 +59,6 @@ def strides(nodes: Sequence[int], n_states: Sequence[int]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class TableStack:
-    """Counts (n, attribute-parent configurations, classes or 1, states) of the families of `children`, (n,)."""
-
-    children: NodeNumbers
-    counts: CountTable
-
-    @classmethod
-    def of(cls, children: NodeNumbers, tables: Sequence[CountTable]) -> TableStack:
-        """From tables of one shape, copied."""
-        return cls(children, cast(CountTable, np.stack(tables)))
-
-
-@dataclass(frozen=True)
-class FamilyLayout:
-    """What families of one layout share: the states of their ascending nodes, and which of these is the child.
-
-    Thousands of small tables are worth one step of array code.
-
-    children  (n,) ascending
-    nodes     (n, width) the nodes of each family, ascending
-    states    (width,)
-    place     of the child among the nodes
-    """
-
-    children: NodeNumbers
-    nodes: NodeNumbers
-    states: tuple[int, ...]
-    place: int
-    has_class: bool
-
-    @property
-    def n_cells(self) -> int:
-        """Cells of all tables."""
-        return len(self.children) * prod(self.states)
-
-    def arrange(self, flat: CountTable) -> TableStack:
-        """From flat counts (n, cells), the last of the ascending nodes changing fastest."""
-        child, width = self.place + 1, len(self.states)
-        cells = flat.reshape(-1, *self.states).transpose(*range(child), *range(child + 1, width + 1), child)
-        class_is_parent = self.has_class and child < width
-        n_classes = self.states[-1] if class_is_parent else 1
-        return TableStack(self.children, cells.reshape(len(flat), -1, n_classes, self.states[self.place]))
-
-
-def family_layouts(parents: Sequence[tuple[int, ...]], n_states: Sequence[int]) -> Iterator[FamilyLayout]:
-    """The layouts of the families of all nodes of a structure, given the ascending `parents` of each.
-
-    The class, the last node, has a layout of its own.
-    """
-    target = len(n_states) - 1
-    states = np.array(n_states, dtype=np.int64)
-    n_parents = np.fromiter(map(len, parents), np.int64, len(parents))
-    for own_parents in np.unique(n_parents).tolist():
-        children = np.flatnonzero(n_parents == own_parents)
-        n_families, width = len(children), own_parents + 1
-        # Only here does a family cost a step of Python; NumPy takes much longer for a list of tuples.
-        all_parents = chain.from_iterable(map(parents.__getitem__, children.tolist()))
-        nodes = np.empty((n_families, width), dtype=np.int64)
-        nodes[:, :-1] = np.fromiter(all_parents, np.int64, n_families * own_parents).reshape(n_families, own_parents)
-        nodes[:, -1] = children
-        nodes.sort(axis=1)
-        place = (nodes < children[:, None]).sum(axis=1)
-        has_class = nodes[:, -1] == target
-        for alike in _equal_rows(np.column_stack([states[nodes], place, has_class])):
-            first = int(alike[0])
-            yield FamilyLayout(
-                children[alike],
-                nodes[alike],
-                tuple(states[nodes[first]].tolist()),
-                int(place[first]),
-                bool(has_class[first]),
-            )
-
-
-def stack_tables(tables: Sequence[CountTable], target: int) -> Iterator[TableStack]:
-    """The tables of nodes 0, 1, ..., those of one shape together; the class `target` has a stack of its own."""
-    alike: dict[tuple[object, ...], list[int]] = {}
-    for child, table in enumerate(tables):
-        alike.setdefault((table.shape, child == target), []).append(child)
-    for children in alike.values():
-        yield TableStack.of(np.array(children), [tables[child] for child in children])
-
-
-@dataclass(frozen=True)
 class PairTables:
     """Pair (i, j), i < j, takes `offsets[p] : offsets[p + 1]` of `counts`, shaped (n_classes, r_i, r_j).
 
@@ -185,19 +99,3 @@ def pair_offsets(n_states: Sequence[int]) -> Ints:
     states = np.asarray(n_states[:-1], dtype=np.int64)
     sizes = [n_states[-1] * states[i] * states[i + 1 :] for i in range(len(states))]
     return np.concatenate([np.zeros(1, dtype=np.int64), *sizes]).cumsum()
-
-
-def families_of(parents: Sequence[tuple[int, ...]]) -> tuple[Family, ...]:
-    """The family of each node."""
-    return tuple(map(Family, range(len(parents)), parents))
-
-
-def _equal_rows(rows: Ints) -> list[Ints]:
-    """The positions of the rows of each kind, ascending."""
-    kind = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:
-        if (column != column[0]).any():
-            _, value = np.unique(column, return_inverse=True)
-            _, kind = np.unique(kind * (value.max() + 1) + value, return_inverse=True)
-    order = np.argsort(kind, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(kind[order])) + 1)

@@ -46,17 +46,18 @@ class Frequency(ParameterLearner):
     @no_collection()
     def tables(self, task: ParameterTask) -> tuple[Array, ...]:
         """The table of each node, (parent configurations, states)."""
-        parents, counts = task.dag.parents, task.counts
-        tables: list[Array] = []
-        stacks = counts.stacks(parents)  # thousands of small tables are worth a step together
-        for stack in stacks:
-            rows = stack.counts.reshape(len(stack.counts), -1, stack.counts.shape[-1])
-            children = stack.children[:1] if self.smoothing == "laplace" else stack.children
-            families = [Family(child, parents[child]) for child in children.tolist()]
-            smoothed = rows + np.stack([self.pseudo_rows(counts, family) for family in families])[:, np.newaxis]
-            tables.extend(smoothed / smoothed.sum(axis=2, keepdims=True))
-        place = np.argsort(np.concatenate([stack.children for stack in stacks]))
-        return tuple([tables[position] for position in place.tolist()])
+        families, counts = task.dag.families, task.counts
+        alike: dict[tuple[object, ...], list[Family]] = {}
+        by_family = dict(zip(families, counts.tables(families), strict=True))
+        for family, table in by_family.items():
+            alike.setdefault((table.shape, family.child == counts.n_attributes), []).append(family)
+        tables: dict[int, Array] = {}
+        for group in alike.values():  # thousands of small tables are worth a step together
+            rows = np.stack([by_family[family].reshape(-1, counts.n_states[family.child]) for family in group])
+            smoothed = rows + np.stack([self.pseudo_rows(counts, family) for family in group])[:, np.newaxis]
+            shares = smoothed / smoothed.sum(axis=2, keepdims=True)
+            tables.update(zip((family.child for family in group), shares, strict=True))
+        return tuple(tables[child] for child in range(len(families)))
 
     def pseudo_rows(
         self, counts: CountStore, family: Family, smooth_class: bool = False, more: Array | float = 0.0

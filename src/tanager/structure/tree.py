@@ -72,12 +72,6 @@ class Tree(StructureLearner):
         required = task.edges("required_edges", self.required_edges)
         forbidden = task.edges("forbidden_edges", self.forbidden_edges)
         _check_tree_edges(required, forbidden, root, names)
-        if task.counts.on_device and not (required or forbidden):
-            from tanager.torch.tree import tree_on_device
-
-            on_device = tree_on_device(task.counts, score, root or 0, self.forest)
-            if on_device is not None:  # too many attributes for the host
-                return _grow(Search(task, on_device.naive_score), on_device.parents, on_device.gains, names)
         terms = FamilyTerms(task.counts, score)
         gains = terms.edge_gains()
         search = Search(task, terms.total(Dag.augmented_naive_bayes([()] * len(gains))))

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from math import prod
 from typing import cast
 
 import numpy as np
@@ -22,11 +21,6 @@ from tanager.torch.rows import DeviceRows, choose_device, to_device, with_less_m
 BYTES_PER_POSITION = 32
 # States of an attribute up to which products beat counting position by position: nearly all of a wide product is zero.
 WIDEST = 256
-# Cells of a table, without the class, up to which comparing every row with each of them beats adding ones to the same
-# few cells, where rows wait for each other; on a CPU both take as long at 16 to 25 cells.
-FEW_CELLS = 16
-# A position, what it is compared with, and the ones to be added up.
-BYTES_PER_COMPARISON = 8
 # Sums of ones up to here are exact in float32.
 EXACT_ROWS = (1 << 24) - 1
 # Rows of a matrix are padded to a whole number of these, as the matrix units want them.
@@ -65,15 +59,6 @@ class TorchEngine:
             )
             by_place.update(zip(places, tables, strict=True))
         return [by_place[place] for place in range(len(node_sets))]
-
-    def count_stack(self, batch: EncodedBatch, node_sets: NDArray[np.int64]) -> CountTable:
-        rows = self.rows(batch)
-        incomplete = bool(batch.incomplete[node_sets[node_sets < batch.n_attributes]].any())
-        return with_less_memory(
-            lambda n_bytes: _count_stack(rows, node_sets, incomplete, n_bytes),
-            rows.device,
-            f"counting {len(node_sets)} tables",
-        )
 
     def count_pairs(self, batch: EncodedBatch) -> PairTables:
         rows = self.rows(batch)
@@ -116,34 +101,6 @@ def _count_sets(rows: DeviceRows, sets: Sequence[tuple[int, ...]], n_bytes: int)
         assert total is not None
         edges = [0, *ends.tolist()]
         result += [total[first:last] for first, last in pairwise(edges)]
-    return result
-
-
-def _count_stack(rows: DeviceRows, node_sets: NDArray[np.int64], incomplete: bool, n_bytes: int) -> CountTable:
-    """As `_count_sets` for sets of equal states: small ones are compared with each of their cells."""
-    target = len(rows.n_states) - 1
-    by_class = bool((node_sets[:, -1] == target).all())
-    attributes = node_sets[:, :-1] if by_class else node_sets
-    states = [rows.n_states[node] for node in attributes[0].tolist()]
-    n_cells = prod(states)
-    if incomplete or rows.weights is not None or n_cells > FEW_CELLS:
-        tables = _count_sets(rows, list(map(tuple, node_sets.tolist())), n_bytes)
-        return cast(CountTable, np.stack(tables))
-    nodes = to_device(attributes, rows.device)
-    n_classes = rows.n_states[-1] if by_class else 1
-    counts = torch.zeros((len(nodes), n_cells, n_classes), dtype=torch.int64, device=rows.device)
-    length = max(1, n_bytes // BYTES_PER_COMPARISON)
-    together = max(1, length // max(1, rows.n_rows))
-    for set_nodes, total in zip(nodes.split(together), counts.split(together), strict=True):
-        for c, parts in enumerate(rows.chunks(length)):
-            for first, last in parts:
-                # Rows of a class follow each other, so that its code need not be part of the position.
-                position = torch.zeros((len(set_nodes), last - first), dtype=torch.uint8, device=rows.device)
-                for d, n_states in enumerate(states):
-                    position.mul_(n_states).add_(rows.codes[:, first:last][set_nodes[:, d]].to(torch.uint8))
-                for cell in range(n_cells):
-                    total[:, cell, c if by_class else 0] += (position == cell).sum(dim=1, dtype=torch.int32)
-    result: CountTable = counts.reshape(len(nodes), -1).cpu().numpy()
     return result
 
 
@@ -207,12 +164,6 @@ class StateColumns:
         first = torch.cumsum(states, 0) - states
         return cls(attribute, torch.arange(len(attribute), device=device) - first[attribute])
 
-    @classmethod
-    def by_state(cls, n_attributes: int, n_states: int, device: torch.device) -> StateColumns:
-        """As many states for every attribute; the cells of a state follow each other."""
-        attribute = torch.arange(n_attributes, device=device).repeat(n_states)
-        return cls(attribute, torch.arange(n_states, device=device).repeat_interleave(n_attributes))
-
     def __len__(self) -> int:
         return len(self.attribute)
 
@@ -262,14 +213,6 @@ class OneHots:
         if self._kept is not None:
             self._kept[part] = matrix
         return matrix
-
-    def sums(self) -> torch.Tensor:
-        """(n_classes, n_cells) rows of each class in each cell, float64."""
-        result = torch.zeros((self.n_classes, len(self._cells)), dtype=torch.float64, device=self._rows.device)
-        for c in range(self.n_classes):
-            for _, weighted in self.parts(c):
-                result[c] += weighted.sum(dim=1, dtype=torch.float64)
-        return result
 
     def product(self, c: int, left: slice, right: slice) -> torch.Tensor:
         """Rows of class c, or their weights, in each of the cells `left` and of the cells `right` at once."""

@@ -1,23 +1,20 @@
-"""Passes over rows on a device: loss and gradient, and log P(class, row). Importing this module imports torch."""
+"""Passes over rows on a device: loss and gradient. Importing this module imports torch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import cast
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from tanager.arrays import Array, Codes
+from tanager.arrays import Array
 from tanager.counts.engine import CountEngine
-from tanager.network.log_joint import LogJoint
 from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import Layout
 from tanager.parameters.conditional.objectives import LINEAR_TO, MARGIN, ZERO_FROM
 from tanager.table.rows import EncodedBatch
 from tanager.torch.engine import TorchEngine
-from tanager.torch.rows import WORKING_BYTES, DeviceRows, choose_device, to_device, with_less_memory
+from tanager.torch.rows import WORKING_BYTES, DeviceRows, to_device, with_less_memory
 
 # Additions of neighbouring rows go to different copies of the gradient, as those to one place wait for each other.
 COPIES = {"cuda": 32, "cpu": 1}
@@ -27,8 +24,6 @@ MAX_COPIED_CELLS = 1 << 24
 LOOK_UPS_WORTH_DEVICE = 2_000_000
 # Bytes for each row and class of a part: scores, probabilities, residuals and their temporary copies.
 BYTES_PER_SCORE = 80
-# Bytes of a look-up for each row.
-BYTES_PER_ROW = 32
 
 
 def passes_on_device(
@@ -131,35 +126,3 @@ class TorchPass:
         residuals = logs.exp().mul_(slopes)
         residuals.scatter_add_(1, classes, -slopes)
         return losses.sum(), residuals[:, :-1].contiguous()
-
-
-def look_up_on_device(
-    joint: LogJoint, codes: Codes, device: str | None, normalized: bool = False
-) -> NDArray[np.float64]:
-    """What `joint(codes, normalized)` gives, in float64 on the device."""
-    place = choose_device(device)
-    return with_less_memory(lambda n_bytes: _look_up(joint, codes, place, normalized, n_bytes), place, "predicting")
-
-
-def _look_up(
-    joint: LogJoint, codes: Codes, device: torch.device, normalized: bool, n_bytes: int
-) -> NDArray[np.float64]:
-    n_rows, n_attributes = codes.shape
-    n_classes = joint.tables.shape[1]
-    tables = to_device(joint.tables, device)
-    result = np.empty((n_rows, n_classes))
-    length = max(1, n_bytes // (BYTES_PER_ROW + BYTES_PER_SCORE * n_classes + 8 * n_attributes))
-    for first in range(0, n_rows, length):
-        columns = to_device(codes[first : first + length].T, device)
-        logs = torch.zeros((columns.shape[1], n_classes), dtype=torch.float64, device=device)
-        cells = torch.empty(columns.shape[1], dtype=torch.int64, device=device)
-        for nodes, strides, offset in zip(joint.nodes, joint.strides, joint.offsets.tolist(), strict=True):
-            cells.fill_(offset)
-            for node, stride in zip(nodes.tolist(), strides.tolist(), strict=True):
-                if stride:
-                    cells.add_(columns[node], alpha=stride)
-            logs += tables.index_select(0, cells)
-        if normalized:
-            logs = logs.log_softmax(dim=1)
-        result[first : first + length] = logs.cpu().numpy()
-    return result
