@@ -204,8 +204,8 @@ def test_a_transformer_that_does_not_bin_is_refused():
 @pytest.mark.parametrize(
     ("learnt", "new", "message"),
     [
-        ([1.0, 2.0], ["forty"], r"column 'a' of the table to predict holds text \('forty'\); it was numeric"),
-        (["x", "y"], [3], "column 'a' of the table to predict holds numbers; it was text"),
+        ([1.0, 2.0], ["forty"], r"column 'a' of the table to predict holds text \('forty'\); it held numbers"),
+        (["x", "y"], [3], "column 'a' of the table to predict holds numbers; it held text"),
     ],
 )
 def test_a_column_of_another_type_than_in_training_is_an_error_that_says_so(learnt, new, message):

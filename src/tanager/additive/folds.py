@@ -33,7 +33,7 @@ class Sample:
     codes    (n, n_attributes) fine codes
     classes  (n,) class codes
     counts   (n,) how many rows are equal to this one
-    weights  (n,) the weight of each of them
+    weights  (n,) the weight of each of them, 1 in the mean: strengths are in units of rows
     """
 
     codes: Codes
@@ -52,9 +52,10 @@ class Sample:
         else:
             batch = gather(rows)
         codes, classes, weights = batch.codes[:, places], batch.class_codes, batch.row_weights
+        mean = weights.mean() if len(weights) else 1.0
         keys = row_keys(codes, classes, relative_weights(weights, unit))
         _, first, counts = np.unique(keys, return_index=True, return_counts=True)
-        return cls(np.ascontiguousarray(codes[first]), classes[first].astype(np.intp), counts, weights[first])
+        return cls(np.ascontiguousarray(codes[first]), classes[first].astype(np.intp), counts, weights[first] / mean)
 
     def __len__(self) -> int:
         return len(self.classes)

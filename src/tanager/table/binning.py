@@ -28,7 +28,7 @@ from tanager.table.columns import (
 )
 from tanager.table.discretizer import Discretizer
 from tanager.table.rows import EncodedBatch, Weights
-from tanager.table.schema import ColumnSchema
+from tanager.table.schema import ColumnSchema, Unit
 from tanager.table.value_counts import ValueCounts, bin_cuts, count_values
 
 Places = NDArray[np.intp]
@@ -62,8 +62,9 @@ def learn_column(
     """
     if counts is None:
         ordered = isinstance(column, DictionaryColumn) and column.ordered
-        categories = learn_categories(column)
-        return ColumnSchema(column.name, "categorical", categories, missing_state=missing_state, ordered=ordered)
+        unit: Unit = column.unit if isinstance(column, NumericColumn) else "number"
+        states = learn_categories(column)
+        return ColumnSchema(column.name, "categorical", states, (), unit, missing_state, ordered=ordered)
     assert isinstance(column, NumericColumn)
     cuts = discretizer(counts, n_classes)
     groups: tuple[int, ...] = ()

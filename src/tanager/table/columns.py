@@ -27,6 +27,7 @@ BLOCK_ROWS = 1 << 13
 # Integers that span no more than this are looked up in a table instead of sorted.
 NARROW_SPAN = 1 << 16
 MICROSECONDS_OF_YEAR = 365.2425 * 86_400_000_000
+UNIT_KINDS: dict[Unit, str] = {"number": "numbers", "date": "dates", "datetime": "dates", "duration": "durations"}
 
 
 @dataclass(frozen=True)
@@ -117,10 +118,22 @@ def take(column: Column, rows: NDArray[np.bool_] | NDArray[np.integer] | slice) 
 def kind_of(column: Column) -> str:
     """What a column holds, for a message: columns of two kinds are not one column."""
     if isinstance(column, NumericColumn):
-        return {"number": "numbers", "date": "dates", "datetime": "times", "duration": "durations"}[column.unit]
-    if not column.dictionary:
-        return "nothing"
-    return "booleans" if isinstance(column.dictionary[0], bool) else "text"
+        return "times" if column.unit == "datetime" else UNIT_KINDS[column.unit]
+    kind = _kind_of_categories(column.dictionary)
+    return kind if kind in ("nothing", "booleans", "text") else f"categories of {kind}"
+
+
+def _kind_of_categories(categories: Sequence[Category]) -> str:
+    match categories[0] if categories else None:
+        case None:
+            return "nothing"
+        case bool():
+            return "booleans"
+        case str():
+            return "text"
+        case datetime.date():
+            return "dates"
+    return "numbers"
 
 
 def missing_cells(column: Column) -> NDArray[np.bool_]:
@@ -151,25 +164,24 @@ def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
     """Code of each cell: `empty_code` for an empty one, one more than `missing_code` for an unseen category."""
     if not check_same_type(column, schema):
         return np.full(len(missing_cells(column)), schema.empty_code)
-    return _encode_numeric(column, schema) if schema.kind == "numeric" else _encode_categories(column, schema)
+    if isinstance(column, DictionaryColumn):
+        if schema.kind == "categorical" and _kind_of_categories(schema.categories) != "dates":
+            return _encode_categories(column, schema)
+        # Booleans, numbers or dates; a date and a time of one moment are equal as numbers only.
+        numbers = [float(as_number(category)) for category in column.dictionary]
+        column = NumericColumn(column.name, np.array([*numbers, np.nan])[column.indices])
+    return (_encode_numeric if schema.kind == "numeric" else _encode_numbers)(column.values, schema)
 
 
-def _encode_numeric(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
+def _encode_numeric(values: Numbers, schema: ColumnSchema) -> NDArray[np.integer]:
     """Bin of each cell: how many cuts are at or below it; NaN gets `empty_code`."""
-    if isinstance(column, NumericColumn):
-        values = column.values
-    else:  # booleans
-        values = np.array([*column.dictionary, np.nan], dtype=np.float64)[column.indices]
     bins = np.searchsorted(np.array(schema.cuts), values, side="right")
     if values.dtype.kind == "f":
         bins[np.isnan(values)] = schema.empty_code
     return bins
 
 
-def _encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
-    """Code of each cell: `empty_code` for an empty one, one more than `missing_code` for an unseen category."""
-    if isinstance(column, NumericColumn):
-        return _encode_numbers(column, schema)
+def _encode_categories(column: DictionaryColumn, schema: ColumnSchema) -> NDArray[np.integer]:
     known = {category: code for code, category in enumerate(schema.categories)}
     unseen = schema.missing_code + 1
     lookup = [known.get(category, unseen) for category in column.dictionary]
@@ -177,26 +189,29 @@ def _encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.integ
 
 
 def check_same_type(column: Column, schema: ColumnSchema) -> bool:
-    """Whether a column holds values, which must be of the type it was learnt with.
+    """Whether a column holds values, which must be of the kind it was learnt with.
 
-    Text never turns into numbers silently; a column without a value has no type, however it is declared.
+    Numbers and booleans are converted into each other where nothing is lost, as are dates and times. A column without a
+    value has no kind, however it is declared.
     """
-    if not schema.categories and schema.kind == "categorical":
-        return True  # nothing was there to learn a type from
-    expected = _type_word(schema.categories[0]) if schema.categories else "numeric"
-    held = "numeric" if isinstance(column, NumericColumn) else _type_word(*column.dictionary[:1])
-    if isinstance(column, NumericColumn) and column.unit != "number":
-        held = "dates" if schema.kind == "categorical" else "numeric"
-    if held == expected or {held, expected} == {"numeric", "booleans"}:
+    expected = "numbers" if schema.kind == "numeric" else _kind_of_categories(schema.categories)
+    if expected == "numbers":
+        expected = UNIT_KINDS[schema.unit]
+    held = UNIT_KINDS[column.unit] if isinstance(column, NumericColumn) else _kind_of_categories(column.dictionary)
+    lossless = held == expected or (held, expected) == ("booleans", "numbers") or expected == "nothing"
+    if (held, expected) == ("numbers", "booleans"):
+        cells = column.values if isinstance(column, NumericColumn) else np.array(column.dictionary)
+        lossless = bool(np.isin(cells[~np.isnan(cells)], (0, 1)).all())
+    if lossless:
         return True
-    if not missing_cells(column).all():
-        example = f" ({column.dictionary[0]!r})" if isinstance(column, DictionaryColumn) else ""
-        raise DataError(
-            f"column {column.name!r} of the table to predict holds {_plural(held)}{example}; "
-            f"it was {expected} when the model was fitted.",
-            hint="convert the column to the type used in training, or refit with categorical_features naming it.",
-        )
-    return False
+    if missing_cells(column).all():
+        return False
+    example = f" ({column.dictionary[0]!r})" if isinstance(column, DictionaryColumn) else ""
+    raise DataError(
+        f"column {column.name!r} of the table to predict holds {held}{example}; it held {expected} when the model was "
+        "fitted.",
+        hint="convert the column to the type used in training, or refit with categorical_features naming it.",
+    )
 
 
 def are_told_apart(categories: Sequence[Category]) -> bool:
@@ -210,8 +225,7 @@ def _as_numbers(categories: Sequence[Category]) -> NDArray[Any]:
     return np.array([as_number(category) for category in categories])
 
 
-def _encode_numbers(column: NumericColumn, schema: ColumnSchema) -> NDArray[np.integer]:
-    values = column.values
+def _encode_numbers(values: Numbers, schema: ColumnSchema) -> NDArray[np.integer]:
     if not schema.categories:
         return np.where(np.isnan(values), schema.empty_code, schema.missing_code + 1)
     categories = _as_numbers(schema.categories)
@@ -284,22 +298,6 @@ def as_number(category: Category) -> float:
         return (moment.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)) / datetime.timedelta(microseconds=1)
     assert not isinstance(category, str)
     return category
-
-
-def _type_word(*example: Category) -> str:
-    """What a column of such categories is, in a word for messages."""
-    if not example:
-        return "nothing"
-    value = example[0]
-    if isinstance(value, bool):
-        return "booleans"
-    if isinstance(value, str):
-        return "text"
-    return "dates" if isinstance(value, datetime.date) else "numeric"
-
-
-def _plural(word: str) -> str:
-    return "numbers" if word == "numeric" else word
 
 
 def spans_little(low: int, high: int, most: int = NARROW_SPAN) -> bool:
