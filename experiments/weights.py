@@ -2,9 +2,9 @@
 
     python -m experiments.weights
 
-Prints the weighted test log-loss with weights 5 : 1 on an imbalanced generated table, the mean of SEEDS tables, with the
-weights as they are and divided by 5; then the log-loss on half of the rows of folder tables with all weights one, 0.5
-and 2. The folder is $TANAGER_DATA.
+Prints the weighted test log-loss with weights 5 : 1 on imbalanced generated tables, the mean of SEEDS, with the weights
+as they are and divided by 5; then the log-loss on half of the rows of folder tables with all weights one, 0.5 and 2.
+The folder is $TANAGER_DATA.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def test_row_weights_that_cannot_be_used_are_refused(client, cut, table):
 
 
 def test_weights_whose_mean_is_far_from_one_are_warned_of(client, cut, table):
-    with pytest.warns(DataWarning, match="mean weight of a row is 20.*these 600 rows were 12,000") as found:
+    with pytest.warns(DataWarning, match="mean weight of a row is 20.*these 600 rows as 12,000") as found:
         tanager.dask.NaiveBayesClassifier(client).fit(cut(table.assign(times=20.0), 300), "outcome", "times")
     assert len(found) == 1
 

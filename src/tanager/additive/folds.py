@@ -52,10 +52,10 @@ class Sample:
         else:
             batch = gather(rows)
         codes, classes, weights = batch.codes[:, places], batch.class_codes, batch.row_weights
-        mean = weights.mean() if len(weights) else 1.0
         keys = row_keys(codes, classes, relative_weights(weights, unit))
         _, first, counts = np.unique(keys, return_index=True, return_counts=True)
-        return cls(np.ascontiguousarray(codes[first]), classes[first].astype(np.intp), counts, weights[first] / mean)
+        weights = weights[first] * (len(keys) / (counts @ weights[first]))
+        return cls(np.ascontiguousarray(codes[first]), classes[first].astype(np.intp), counts, weights)
 
     def __len__(self) -> int:
         return len(self.classes)
