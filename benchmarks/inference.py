@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from benchmarks.timing import best_time, peak_memory, print_head, print_row
 from benchmarks.workloads import random_tan
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
-from tanager.classifiers import BCKGClassifier, KDBClassifier
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.network import Network
 
@@ -66,8 +65,11 @@ def predictions(X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
     for name, clf in (
         ("naive Bayes", NaiveBayesClassifier(categorical_features="all")),
         ("TAN", TANClassifier(parameters="frequency", categorical_features="all")),
-        ("2-dependence", KDBClassifier(parameters="frequency", categorical_features="all")),
-        ("BFS-consistent 2-graph", BCKGClassifier(parameters="frequency", categorical_features="all")),
+        ("2-dependence", BayesianNetworkClassifier("kdb", None, "frequency", categorical_features="all")),
+        (
+            "BFS-consistent 2-graph",
+            BayesianNetworkClassifier("bckg", None, "frequency", categorical_features="all"),
+        ),
     ):
         clf.fit(X, y)
         clf.predict_proba(holes)

@@ -21,8 +21,7 @@ from sklearn.naive_bayes import CategoricalNB
 
 from benchmarks.timing import best_time, peak_memory, print_head, print_row
 from benchmarks.workloads import random_tan
-from tanager import TANClassifier
-from tanager.classifiers import BCKGClassifier
+from tanager import BayesianNetworkClassifier, TANClassifier
 
 Codes = NDArray[np.int64]
 
@@ -162,7 +161,7 @@ def bckg() -> None:
         ("chess's shape, 3,196 x 36, 2 classes, 2 states", (3_196, 36, 2, 2), "under 1 s"),
     ):
         X, y = random_tan(*shape)
-        clf = BCKGClassifier(max_parents=2, parameters="frequency", categorical_features="all").fit(X, y)
+        clf = BayesianNetworkClassifier("bckg", parameters="frequency", categorical_features="all").fit(X, y)
         seconds, _ = best_time(lambda clf=clf, X=X, y=y: clf.fit(X, y))
         print_row(f"BCkG (k=2) fit, {name}", seconds, "", None, asked)
 

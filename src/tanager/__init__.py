@@ -88,20 +88,17 @@ _FOLDERS |= {"structure", "table"}
 # Names of version 0.2, and where they are now.
 _MOVED = {
     "tanager.additive": ["AdditiveModel"],
-    "tanager.classifiers": [
-        "BCKGClassifier",
-        "HillClimbClassifier",
-        "KDBClassifier",
-        "NaiveBayesClusterer",
-        "SelectiveNaiveBayesClassifier",
-        "information",
-    ],
+    "tanager.classifiers": ["NaiveBayesClusterer", "information"],
     "tanager.edits": ["Edit", "Edits"],
     "tanager.files": ["load_edits", "load_recipe", "save_edits", "save_recipe"],
     "tanager.network": ["MixtureNetwork", "TreeAverageNetwork"],
     "tanager.table": ["MDLPDiscretizer"],
 }
 _REMOVED = {
+    "BCKGClassifier": "use BayesianNetworkClassifier('bckg')",
+    "HillClimbClassifier": "use BayesianNetworkClassifier('hill-climb')",
+    "KDBClassifier": "use BayesianNetworkClassifier('kdb')",
+    "SelectiveNaiveBayesClassifier": "use BayesianNetworkClassifier('selective')",
     "ConformalClassifier": "use mapie.classification.CrossConformalClassifier with a classifier of Tanager",
     "conformal_sets": "use mapie.classification.CrossConformalClassifier with a classifier of Tanager",
     "learning_curve": "use sklearn.model_selection.learning_curve with a classifier of Tanager",

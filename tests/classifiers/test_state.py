@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 import tanager
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, FixedDecisionClassifier, TunedDecisionClassifierCV
-from tanager.classifiers import HillClimbClassifier, NaiveBayesClassifier, TANClassifier
+from tanager.classifiers import NaiveBayesClassifier, TANClassifier
 from tanager.edits import Edit
 from tanager.files import TRUSTED_TYPES
 from tanager.structure import Tree
@@ -43,7 +43,7 @@ ESTIMATORS = {
     "additive, averaged": AdditiveClassifier(missing="average", trees=False),
     "tan": TANClassifier(),
     "tan, parts": BayesianNetworkClassifier(Tree(forest=True), "bic", "frequency", missing="category"),
-    "hill climbing": HillClimbClassifier(criterion="cll", parameters="em"),
+    "hill climbing": BayesianNetworkClassifier("hill-climb", "cll", "em"),
     "naive Bayes": NaiveBayesClassifier(class_weight={"ill": 2.0}, missing="marginalize"),
     "skipped": TANClassifier(missing="skip"),
     "naive Bayes, batches": NaiveBayesClassifier(),

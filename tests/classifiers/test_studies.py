@@ -22,10 +22,11 @@ from tanager import (
     save_model,
     structure_score,
 )
-from tanager.classifiers import HillClimbClassifier, information
+from tanager.classifiers import information
 from tanager.errors import OptionError
 from tanager.parameters import Frequency
 from tanager.scores import ACLL, CLL, SCORES, BDeu
+from tanager.structure import HillClimb
 
 
 def frame(seed, n_rows=60):
@@ -213,9 +214,7 @@ def test_attributes_can_be_selected_by_importance():
 
 def test_an_attribute_beside_the_network_has_no_importance():
     X, y = table()
-    clf = HillClimbClassifier(criterion="bic", class_edges="free", parameters="frequency").fit(
-        X.drop(columns="same"), y
-    )
+    clf = BayesianNetworkClassifier(HillClimb(class_edges="free"), "bic", "frequency").fit(X.drop(columns="same"), y)
     beside = [name for name in clf.model_.nodes[:-1] if ("outcome", name) not in clf.model_.edges]
     beside = [name for name in beside if (name, "outcome") not in clf.model_.edges]
     found = dict(zip(clf.feature_names_in_, clf.feature_importances_, strict=True))

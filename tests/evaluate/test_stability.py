@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from tanager import AdditiveClassifier, OptionError, TANClassifier, stability
-from tanager.classifiers import HillClimbClassifier
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, OptionError, TANClassifier, stability
 from tanager.plots import plot_stability
 
 mpl.use("Agg")
@@ -45,14 +44,14 @@ def test_fits_are_those_of_the_classifier_to_the_weights_drawn():
     from tanager.uncertainty.bootstrap import draw_weights
 
     X, y = chained(80)
-    clf = HillClimbClassifier(criterion="bic", parameters="frequency").fit(X, y)
+    clf = BayesianNetworkClassifier("hill-climb", "bic", "frequency").fit(X, y)
     found = stability(clf, X, y, n_draws=3, random_state=5)
     rng = np.random.default_rng(5)
     rows = Preparation.of(clf, X, y, None).table().rows
     for draw in range(3):
         weights = draw_weights(rows, rng).weights
         assert weights.sum() == pytest.approx(80.0)
-        again = HillClimbClassifier(criterion="bic", parameters="frequency").fit(X, y, weights)
+        again = BayesianNetworkClassifier("hill-climb", "bic", "frequency").fit(X, y, weights)
         np.testing.assert_allclose(found.importance[draw], again.feature_importances_, atol=1e-12)
 
 

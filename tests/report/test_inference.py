@@ -20,7 +20,7 @@ from report.models import (
 )
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier, explain, report
 from tanager.additive.model import AdditiveModel
-from tanager.classifiers import BCKGClassifier, KDBClassifier
+from tanager.structure import KDependence
 
 N_PATTERNS = 100
 CONDITIONAL = {"parameters": "conditional"}
@@ -28,16 +28,16 @@ PAIRS = {"pairs": 8}
 MODELS = {
     "naive Bayes": lambda: NaiveBayesClassifier().fit(*table(1)),
     "TAN": lambda: TANClassifier().fit(*table(2)),
-    "k-graph": lambda: BCKGClassifier().fit(*table(3)),
-    "k-dependence": lambda: KDBClassifier(k=3).fit(*table(3, n_classes=2)),
+    "k-graph": lambda: BayesianNetworkClassifier("bckg").fit(*table(3)),
+    "k-dependence": lambda: BayesianNetworkClassifier(KDependence(3)).fit(*table(3, n_classes=2)),
     "class with parents": class_with_parents,
     "200 attributes": lambda: TANClassifier().fit(*table(5, n_columns=200)),
     "average": lambda: TANClassifier(**CONDITIONAL, missing="average").fit(*mixed_table(1)),
     "average, 200 attributes": lambda: NaiveBayesClassifier("frequency", missing="average").fit(
         *table(5, n_columns=200)
     ),
-    "marginalize": lambda: KDBClassifier(k=2, **CONDITIONAL, missing="marginalize").fit(*mixed_table(2)),
-    "skip": lambda: KDBClassifier(k=2, **CONDITIONAL, missing="skip").fit(*mixed_table(3, n_classes=2)),
+    "marginalize": lambda: BayesianNetworkClassifier("kdb", **CONDITIONAL, missing="marginalize").fit(*mixed_table(2)),
+    "skip": lambda: BayesianNetworkClassifier("kdb", **CONDITIONAL, missing="skip").fit(*mixed_table(3, n_classes=2)),
     "skip, class with parents": lambda: class_with_parents(missing="skip"),
     "category": lambda: TANClassifier(**CONDITIONAL, missing="category").fit(*mixed_table(4, gaps=0.2)),
     "pairs": lambda: AdditiveClassifier(**PAIRS, missing="average").fit(*mixed_table(5, gaps=0.1)),

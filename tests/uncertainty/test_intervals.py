@@ -17,7 +17,6 @@ from tanager import (
     load_model,
     save_model,
 )
-from tanager.classifiers import KDBClassifier
 from tanager.uncertainty.reference import BLOCK_ROWS, MAX_ROWS_TO_FIT
 from uncertainty.tables_of_rows import numbers_and_letters
 
@@ -214,7 +213,7 @@ def test_what_cannot_be_had_is_refused_and_says_what_to_do():
 
 def test_other_structures_have_dirichlet_intervals_too():
     X, y = numbers_and_letters(150, 7)
-    clf = KDBClassifier(parameters="frequency").fit(X, y).prepare_intervals(X, y)
+    clf = BayesianNetworkClassifier("kdb", parameters="frequency").fit(X, y).prepare_intervals(X, y)
     found = clf.predict_interval(with_gaps(X))
     assert clf.posterior_.kind == "dirichlet"
     assert (found.lower < found.upper).all()

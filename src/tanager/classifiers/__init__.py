@@ -5,25 +5,14 @@ from __future__ import annotations
 from tanager.classifiers.additive import AdditiveClassifier
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.clustering import NaiveBayesClusterer
-from tanager.classifiers.presets import (
-    BCKGClassifier,
-    HillClimbClassifier,
-    KDBClassifier,
-    NaiveBayesClassifier,
-    SelectiveNaiveBayesClassifier,
-    TANClassifier,
-)
+from tanager.classifiers.presets import NaiveBayesClassifier, TANClassifier
 from tanager.classifiers.studies import information, structure_score
 
 __all__ = [
     "AdditiveClassifier",
-    "BCKGClassifier",
     "BayesianNetworkClassifier",
-    "HillClimbClassifier",
-    "KDBClassifier",
     "NaiveBayesClassifier",
     "NaiveBayesClusterer",
-    "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "information",
     "structure_score",

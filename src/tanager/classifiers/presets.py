@@ -1,4 +1,4 @@
-"""Presets: classifiers of one structure, whose options are the structure's own."""
+"""TANClassifier and NaiveBayesClassifier: one structure each, whose options are the classifier's own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from tanager.errors import DataError
 from tanager.parameters import ParameterLearner
 from tanager.runtime.resources import map_threads, thread_limit
 from tanager.scores import CLL, FamilyScore
-from tanager.structure import BFSConsistent, HillClimb, KDependence, NaiveBayes, Selective, StructureLearner, Tree
+from tanager.structure import NaiveBayes, StructureLearner, Tree
 from tanager.structure.constraints import Edges
 from tanager.table.binning import ColumnStatistics
 from tanager.table.discretizer import choose_discretizer
@@ -66,119 +66,6 @@ class TANClassifier(TANOptions, BayesianNetworkClassifier):
 
     def _structure(self) -> StructureLearner:
         return Tree(self.root, self.forest, self.required_edges, self.forbidden_edges)
-
-
-@dataclass(eq=False, repr=False)
-class BCKGOptions(ClassifierOptions):
-    """Options of `BCKGClassifier`."""
-
-    structure: str | StructureLearner = field(default="bckg", init=False)
-    _: KW_ONLY
-    max_parents: int = 2
-
-
-class BCKGClassifier(BCKGOptions, BayesianNetworkClassifier):
-    """BFS-consistent k-graph: each attribute has the class and up to `max_parents` attributes as parents.
-
-    The parents come earlier in the breadth-first order of the best tree and are the best such set by the criterion,
-    so the network never scores below the tree.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tanager import TANClassifier
-    >>> from tanager.classifiers import BCKGClassifier
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> BCKGClassifier().fit(X, y).structure_score_ >= TANClassifier().fit(X, y).structure_score_
-    True
-    """
-
-    def _structure(self) -> StructureLearner:
-        return BFSConsistent(self.max_parents)
-
-
-@dataclass(eq=False, repr=False)
-class KDBOptions(ClassifierOptions):
-    """Options of `KDBClassifier`."""
-
-    structure: str | StructureLearner = field(default="kdb", init=False)
-    criterion: str | FamilyScore | CLL | None = field(default=None, init=False)
-    _: KW_ONLY
-    k: int = 2
-
-
-class KDBClassifier(KDBOptions, BayesianNetworkClassifier):
-    """K-dependence Bayes: attributes ordered by information about the class, each with its `k` closest predecessors.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tanager.classifiers import KDBClassifier
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> max(len(parents) for parents in KDBClassifier(k=2).fit(X, y).network_.parents.values())
-    3
-    """
-
-    def _structure(self) -> StructureLearner:
-        return KDependence(self.k)
-
-
-@dataclass(eq=False, repr=False)
-class HillClimbOptions(ClassifierOptions):
-    """Options of `HillClimbClassifier`."""
-
-    structure: str | StructureLearner = field(default="hill-climb", init=False)
-    _: KW_ONLY
-    max_parents: int = 2
-    class_edges: Literal["kept", "free"] = "kept"
-    tabu: int = 0
-    restarts: int = 0
-    required_edges: Edges = ()
-    forbidden_edges: Edges = ()
-
-
-class HillClimbClassifier(HillClimbOptions, BayesianNetworkClassifier):
-    """Greedy search: add, delete or reverse the edge that raises the criterion most, starting from naive Bayes.
-
-    Takes every criterion, `cll` included.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tanager.classifiers import HillClimbClassifier
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> HillClimbClassifier(criterion="bic").fit(X, y).score(X, y) > 0.9
-    True
-    """
-
-    def _structure(self) -> StructureLearner:
-        return HillClimb(
-            self.max_parents, self.class_edges, self.tabu, self.restarts, self.required_edges, self.forbidden_edges
-        )
-
-
-@dataclass(eq=False, repr=False)
-class SelectiveNaiveBayesOptions(ClassifierOptions):
-    """Options of `SelectiveNaiveBayesClassifier`."""
-
-    structure: str | StructureLearner = field(default="selective", init=False)
-    criterion: str | FamilyScore | CLL | None = field(default=None, init=False)
-
-
-class SelectiveNaiveBayesClassifier(SelectiveNaiveBayesOptions, BayesianNetworkClassifier):
-    """Naive Bayes over the attributes that help: taken in one by one while the leave-one-out log-likelihood rises.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tanager.classifiers import SelectiveNaiveBayesClassifier
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> [step.action for step in SelectiveNaiveBayesClassifier().fit(X, y).trace_.structure]
-    ['take in petal width (cm)', ...]
-    """
-
-    def _structure(self) -> StructureLearner:
-        return Selective()
 
 
 @dataclass(eq=False, repr=False)
@@ -326,8 +213,4 @@ def _described(of: type) -> dict[str, str]:
 
 
 _describe(NaiveBayesClassifier, NaiveBayes)
-_describe(SelectiveNaiveBayesClassifier, Selective)
 _describe(TANClassifier, Tree)
-_describe(BCKGClassifier, BFSConsistent)
-_describe(KDBClassifier, KDependence)
-_describe(HillClimbClassifier, HillClimb)
