@@ -89,7 +89,7 @@ def main() -> None:
         lines.append(f"\n| file | times the model's JSON, {size:,} bytes | aim |\n| --- | ---: | ---: |")
         options = {"sql": {"table": "t", "key": "id"}}
         for to, most in {"onnx": "at most 2", "sql": "", "c": "", "js": "", "python": "", "excel": ""}.items():
-            content = export(clf, to, missing="refuse", **options.get(to, {}))
+            content = export(clf, to, **options.get(to, {}))
             lines.append(f"| {to} | {len(content) / size:.2f} | {most} |")
     PAGE.write_text("\n".join(lines) + "\n")
     print(PAGE.read_text())
@@ -106,7 +106,7 @@ def core_time(work: Callable[[], object], n_times: int = 3) -> float:
 
 
 def in_c(clf: AdditiveClassifier, X: np.ndarray, folder: Path) -> float:
-    text = str(export(clf, "c", missing="refuse"))
+    text = str(export(clf, "c"))
     fields = [
         line.split("/* ")[1].split(" */")[0].strip('"') for line in text.splitlines() if line.startswith("    double x")
     ]
@@ -120,7 +120,7 @@ def in_c(clf: AdditiveClassifier, X: np.ndarray, folder: Path) -> float:
 def in_node(clf: AdditiveClassifier, X: np.ndarray, folder: Path) -> float:
     if shutil.which("node") is None:
         raise FileNotFoundError("node")
-    (folder / "model.mjs").write_text(str(export(clf, "js", missing="refuse")))
+    (folder / "model.mjs").write_text(str(export(clf, "js")))
     (folder / "run.mjs").write_text(JS_DRIVER)
     np.ascontiguousarray(X).tofile(folder / "rows.bin")
     return len(X) / _seconds(["node", "run.mjs"], folder)
@@ -129,7 +129,7 @@ def in_node(clf: AdditiveClassifier, X: np.ndarray, folder: Path) -> float:
 def in_duckdb(clf: AdditiveClassifier, table: pa.Table) -> float:
     import duckdb
 
-    query = str(export(clf, "sql", dialect="duckdb", table="t", key="id", missing="refuse"))
+    query = str(export(clf, "sql", dialect="duckdb", table="t", key="id"))
     with duckdb.connect() as base:
         base.register("arrow", table.append_column("id", pa.array(np.arange(len(table)))))
         base.execute("CREATE TABLE t AS SELECT * FROM arrow")
@@ -137,7 +137,7 @@ def in_duckdb(clf: AdditiveClassifier, table: pa.Table) -> float:
 
 
 def in_sqlite(clf: AdditiveClassifier, X: np.ndarray) -> float:
-    query = str(export(clf, "sql", dialect="sqlite", table="t", key="id", missing="refuse"))
+    query = str(export(clf, "sql", dialect="sqlite", table="t", key="id"))
     names = ", ".join(f"x{k}" for k in range(X.shape[1]))
     with sqlite3.connect(":memory:") as base:
         base.execute(f"CREATE TABLE t (id, {names})")
@@ -149,14 +149,14 @@ def in_sqlite(clf: AdditiveClassifier, X: np.ndarray) -> float:
 def in_onnx(clf: AdditiveClassifier, X: np.ndarray) -> float:
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(export(clf, "onnx", missing="refuse"))
+    session = onnxruntime.InferenceSession(export(clf, "onnx"))
     cells = {value.name: X[:, [int(value.name[1:])]] for value in session.get_inputs()}
     return len(X) / core_time(lambda: session.run(["probabilities"], cells))
 
 
 def in_python(clf: AdditiveClassifier, table: pa.Table) -> float:
     scope: dict = {}
-    exec(str(export(clf, "python", missing="refuse")), scope)
+    exec(str(export(clf, "python")), scope)
     rows = table.to_pylist()
     return len(rows) / core_time(lambda: [scope["predict_proba"](row) for row in rows])
 

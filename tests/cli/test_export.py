@@ -25,8 +25,8 @@ def test_the_command_writes_what_the_function_gives(model):
     assert run(["export", "m.json", *SQL, "--dialect", "duckdb", "-o", "m.sql"]) == 0
     options = {"table": "t", "key": ["id", "part"], "rename": {"x0": "hue"}, "view": "v", "dialect": "duckdb"}
     assert Path("m.sql").read_text() == export(clf, "sql", **options)
-    assert run(["export", "m.json", "--to", "scorecard", "--form", "html", "--double", "10", "-o", "card.html"]) == 0
-    assert Path("card.html").read_text() == export(clf, "scorecard", form="html", double=10.0)
+    assert run(["export", "m.json", "--to", "scorecard", "--double", "10", "-o", "card.csv"]) == 0
+    assert Path("card.csv").read_text() == export(clf, "scorecard", double=10.0)
 
 
 def test_without_a_file_the_export_goes_to_stdout(model, capfdbinary):

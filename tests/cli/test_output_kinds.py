@@ -37,8 +37,7 @@ def test_predictions_replace_a_table_with_the_same_columns_alone(folder, capsys,
 
 EXPORTS = {
     "sql": ["--dialect", "sqlite", "--table", "t", "--key", "id"],
-    "scorecard": ["--form", "html"],
-    **{to: [] for to in ("python", "js", "ts", "c", "onnx", "excel")},
+    **{to: [] for to in ("python", "js", "ts", "c", "onnx", "scorecard", "excel")},
 }
 
 
@@ -46,17 +45,17 @@ def test_an_export_replaces_one_of_its_language_alone(folder, capsys):
     assert EXPORTS.keys() == TARGETS.keys()
     for to, options in EXPORTS.items():
         for _ in range(2):
-            assert run(["export", "m.json", "--to", to, "--missing", "refuse", *options, "-o", f"out.{to}"]) == 0
+            assert run(["export", "m.json", "--to", to, *options, "-o", f"out.{to}"]) == 0
     for to, options in EXPORTS.items():
         for other in EXPORTS.keys() - {to} - ({"js", "ts"} if to in ("js", "ts") else set()):
-            command = ["export", "m.json", "--to", to, "--missing", "refuse", *options, "-o", f"out.{other}"]
+            command = ["export", "m.json", "--to", to, *options, "-o", f"out.{other}"]
             assert "--force" in refused(capsys, command, f"out.{other}")
 
 
 @pytest.mark.parametrize("change", ["a row", "a sheet"])
 def test_a_workbook_that_somebody_filled_in_is_kept(folder, capsys, change):
     openpyxl = pytest.importorskip("openpyxl")
-    command = ["export", "m.json", "--to", "excel", "--missing", "refuse", "-o", "m.xlsx"]
+    command = ["export", "m.json", "--to", "excel", "-o", "m.xlsx"]
     assert run(command) == 0
     book = openpyxl.load_workbook("m.xlsx")
     if change == "a row":

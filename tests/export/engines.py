@@ -101,7 +101,7 @@ def by_node(clf: Model, table: pa.Table, folder: Path, **options: object) -> np.
         return {"number": repr(float(value))} if isinstance(value, float) else value
 
     rows = [[[name, cell(micro(value))] for name, value in row.items()] for row in table.to_pylist()]
-    text = json.dumps(rows).replace('"nan"', '"NaN"')
+    text = json.dumps(rows).replace('"nan"', '"NaN"').replace('inf"', 'Infinity"')
     done = subprocess.run(["node", "run.mjs"], cwd=folder, input=text, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -123,7 +123,7 @@ def by_gcc(clf: Model, table: pa.Table, folder: Path, **options: object) -> np.n
         if kind == "text":
             return "0" if value is None else '"' + "".join(f"\\{b:03o}" for b in str(value).encode()) + '"'
         number = float(micro(value)) if value is not None else math.nan
-        return "NAN" if math.isnan(number) else repr(number)
+        return repr(number).replace("inf", "INFINITY") if not math.isnan(number) else "NAN"
 
     rows = ([row[name] for name in names] for row in table.to_pylist())
     lines = [f"{{{', '.join(map(cell, row, kinds)) or '0'}}}," for row in rows]
@@ -185,7 +185,7 @@ def by_onnxruntime(clf: Model, table: pa.Table, folder: Path, **options: object)
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     columns = dict(zip(table.column_names, table.columns, strict=True))
     cells = {}
-    for value in session.get_inputs():
+    for value in (each for each in session.get_inputs() if each.name in columns):
         column = columns[value.name].to_pylist()
         if value.type == "tensor(string)":
             # Strings have no null; where the empty one is a category, a NUL takes its place.

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from tanager import NaiveBayesClassifier, save_model
+from tanager import NaiveBayesClassifier, TANClassifier, save_model
 from tanager.cli.main import run
 from tanager.export.targets import TARGETS
 
@@ -36,7 +36,7 @@ def models(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y = load_iris(return_X_y=True, as_frame=True)
     X.columns = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
-    save_model(NaiveBayesClassifier().fit(X, y), "iris.json")
+    save_model(TANClassifier(parameters="frequency").fit(X, y), "iris.json")
     frame = pd.DataFrame({"mean radius": X["petal_length"], "mean texture": X["petal_width"]})
     save_model(NaiveBayesClassifier().fit(frame, y == 2), "tumours.json")
 

@@ -25,9 +25,6 @@ def export(
         ),
     ],
     output: Annotated[str, options.output("Where the export goes; - is stdout.")] = STREAM,
-    missing: Annotated[
-        str, typer.Option(metavar="as-fitted|refuse", help="What becomes of a row with a missing cell.")
-    ] = "as-fitted",
     no_decision: options.NoDecision = False,
     rename: Annotated[
         list[str] | None,
@@ -41,21 +38,20 @@ def export(
     ] = None,
     view: Annotated[str | None, typer.Option(metavar="NAME", help="The view to make of the SQL.")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="What the names in the C header begin with.")] = None,
-    form: Annotated[str | None, typer.Option(metavar="csv|html", help="Of a scorecard.")] = None,
     double: Annotated[float | None, typer.Option(metavar="POINTS", help="That double the odds.")] = None,
     even: Annotated[float | None, typer.Option(metavar="POINTS", help="Of even odds.")] = None,
     rows: Annotated[int | None, typer.Option(metavar="N", help="That the workbook computes.")] = None,
     force: options.Force = False,
 ) -> None:
-    """Write a model in another language; what it computes is equal to `tanager predict --proba`.
+    """Write a model in another language; where it gives probabilities they are equal to `tanager predict --proba`.
 
-    The export holds what the model learnt, and no training row. Where the model decides by costs or a threshold, the
-    class given is the decision.
+    The export holds what the model learnt, and no training row; its first lines say what becomes of a missing cell.
+    Where the model decides by costs or a threshold, the class given is the decision.
 
     Examples:
 
       tanager export iris.json --to python -o iris.py
-      tanager export iris.json --to sql --dialect duckdb --table flowers --key id --missing refuse
+      tanager export iris.json --to sql --dialect duckdb --table flowers --key id
       tanager export iris.json --to c --name iris -o iris.h
     """
     from tanager.export.targets import TARGETS, export_kind, write_export
@@ -65,11 +61,11 @@ def export(
     suffix = TARGETS[check_option("--to", to, TARGETS)].suffix
     with output_file(output, suffix, export_kind(to), [model], force) as path, working(f"Exporting {model}"):
         asked: dict[str, object] = {"dialect": dialect, "table": table, "key": key, "view": view, "name": name}
-        asked |= {"form": form, "double": double, "even": even, "rows": rows}
+        asked |= {"double": double, "even": even, "rows": rows}
         clf = load_model(model)
         if no_decision:
             clf.decision_ = None
-        write_export(clf, to, path, missing, _renamed(rename or ()), asked)
+        write_export(clf, to, path, _renamed(rename or ()), asked)
     if output != STREAM:
         say(f"{output}: the model as {to}")
 

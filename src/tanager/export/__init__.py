@@ -20,19 +20,21 @@ def export(
     to: str,
     path: str | os.PathLike[str] | None = None,
     *,
-    missing: str = "as-fitted",
     rename: Mapping[str, str] | None = None,
     dialect: str | None = None,
     table: str | None = None,
     key: str | Sequence[str] | None = None,
     view: str | None = None,
     name: str | None = None,
-    form: str | None = None,
     double: float | None = None,
     even: float | None = None,
     rows: int | None = None,
 ) -> str | bytes | Path:
-    """Write a fitted classifier in another language; what it computes is equal to `predict_proba`.
+    """Write a fitted classifier in another language; where it gives probabilities they are equal to `predict_proba`.
+
+    Where a missing cell has a state of its own, it is looked up as any other. Python and JavaScript also average over
+    unknown cells or sum them out, as the classifier does. The other languages give a row with one no probabilities
+    (NULL, NaN).
 
     Parameters
     ----------
@@ -43,9 +45,6 @@ def export(
         compute (extra `excel`).
     path : path, optional
         The file to write, all at once.
-    missing : "as-fitted" or "refuse"
-        A missing cell, and an unseen category, means what it means to `clf`. Where the language cannot say it, that
-        is an error; with "refuse" a row with one has no probabilities (NULL, NaN).
     rename : mapping, optional
         What a column of the model is called where the export is used.
     dialect : "sqlite", "duckdb" or "postgresql", for SQL
@@ -55,8 +54,6 @@ def export(
         The view to make of the `SELECT`.
     name : str, optional, for C
         What the names in the header begin with; by default "model".
-    form : "csv" or "html", for a scorecard
-        A table of points, or a page to print.
     double, even : float, for a scorecard
         Points that double the odds (20), and points of even odds (500).
     rows : int, for Excel
@@ -80,5 +77,5 @@ def export(
     from tanager.export.targets import write_export
 
     options: dict[str, object] = {"dialect": dialect, "table": table, "key": key, "view": view, "name": name}
-    options |= {"form": form, "double": double, "even": even, "rows": rows}
-    return write_export(clf, to, path, missing, rename, options)
+    options |= {"double": double, "even": even, "rows": rows}
+    return write_export(clf, to, path, rename, options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from math import isinf, isnan, nan
+from math import isinf, isnan
 
 import numpy as np
 
@@ -12,15 +12,15 @@ from tanager.errors import OptionError
 from tanager.export.document import (
     REFUSED,
     ascii_text,
-    category_keys,
     describe,
     is_text,
+    key_codes,
     missing_code,
-    refuse_nul,
+    refuse_values,
     steps,
     unseen_code,
 )
-from tanager.export.program import LEFT_OUT, TAKEN, Grid, Member, Program, Term
+from tanager.export.program import LEFT_OUT, TAKEN, Program, Term
 from tanager.table.schema import ColumnSchema
 
 INDENT = "    "
@@ -30,7 +30,7 @@ def write_c(program: Program, name: str = "model") -> str:
     """`<name>_row`, a structure of raw cells, and `<name>_predict(row, p)`; names begin with `name`."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise OptionError(f"name={name!r} cannot begin the names of a C header; expected letters, digits and _.")
-    refuse_nul(program, "C")
+    refuse_values(program, "C", nul=True, labels=2**64)  # labels are text
     fields = [_field(number, column) for number, column in enumerate(program.asked)]
     body = [
         *_struct(program, fields),
@@ -38,10 +38,9 @@ def write_c(program: Program, name: str = "model") -> str:
         *([FIND] if any(map(is_text, program.asked)) else []),
         *(line for number, column in enumerate(program.asked) for line in _encoder(program, number, column)),
         *_tables(program),
-        *([MIX] if program.members else []),
         NORMALIZE,
         *_decide(program),
-        SUM_OUT if program.missing_rule == "summed out" else ADD,
+        ADD,
         *_predict(program, fields),
     ]
     guard = f"{name.upper()}_H"
@@ -63,11 +62,11 @@ def _struct(program: Program, fields: Sequence[str]) -> list[str]:
         kind = "const char *" if is_text(column) else "double "
         about = ascii_text(column.name).replace("@", r"\u0040")
         lines.append(f"{INDENT}{kind}{field}; /* {about} */")
-    return [*lines, *([] if fields else [f"{INDENT}int unused;"]), "} @_row;", ""]
+    return [*lines, "} @_row;", ""]
 
 
 def _labels(program: Program) -> list[str]:
-    labels = ", ".join(_string(str(label)) for label in program.labels)
+    labels = ", ".join(_string(str(label).encode()) for label in program.labels)
     return [
         f"enum {{ @_n_classes = {program.n_classes} }};",
         f"static const char *const @_classes[{program.n_classes}] = {{{labels}}};",
@@ -79,13 +78,13 @@ def _encoder(program: Program, number: int, column: ColumnSchema) -> list[str]:
     """A function that gives the code of a cell; its cuts or categories before it."""
     missing, unseen = missing_code(column, program), unseen_code(column, program)
     head = f"static inline int @_code_{number}("
-    keys = category_keys(column)
     if is_text(column):
-        order = sorted(range(len(keys)), key=lambda code: str(keys[code]).encode())
-        texts = ", ".join(_string(str(keys[code])) for code in order)
+        keys = sorted((str(key).encode(), code) for key, code in key_codes(column, program))
+        texts = ", ".join(_string(key) for key, _ in keys)
+        states = ", ".join(str(code) for _, code in keys)
         return [
             f"static const char *const @_texts_{number}[{len(keys)}] = {{{texts}}};",
-            f"static const int @_states_{number}[{len(keys)}] = {{{', '.join(map(str, order))}}};",
+            f"static const int @_states_{number}[{len(keys)}] = {{{states}}};",
             f"{head}const char *cell) {{",
             f"{INDENT}int at;",
             f"{INDENT}if (cell == NULL) return {missing};",
@@ -95,30 +94,25 @@ def _encoder(program: Program, number: int, column: ColumnSchema) -> list[str]:
             "",
         ]
     lines = [f"{head}double cell) {{", f"{INDENT}if (isnan(cell)) return {missing};"]
+    lines += [f"{INDENT}if (isinf(cell)) return {REFUSED};"]
     if column.kind == "categorical":
-        lines += [f"{INDENT}if (cell == {_number(float(key))}) return {code};" for code, key in enumerate(keys)]
+        codes = key_codes(column, program)
+        lines += [f"{INDENT}if (cell == {_number(float(key))}) return {code};" for key, code in codes]
         return [*lines, f"{INDENT}return {unseen};", "}", ""]
     if not column.cuts:
         return [*lines, f"{INDENT}return 0;", "}", ""]
-    grid = Grid.of(column.cuts)
-    arrays = [_array(f"@_cuts_{number}", [*column.cuts, *[nan] * grid.span])]
-    arrays += [_array(f"@_below_{number}", grid.below, "int")] if len(grid.below) > 1 else []
-    return [*arrays, *lines, *_search(number, grid), "}", ""]
-
-
-def _search(number: int, grid: Grid) -> list[str]:
-    """The number of cuts at or below a cell, by a search without branches; NAN is above every cell."""
-    last, step = len(grid.below) - 1, grid.span // 2
-    lines = [f"{INDENT}int at = 0;"]
-    if last:
-        lines = [
-            f"{INDENT}const double from = cell - {_number(grid.low)}, place = from * {_number(grid.scale)};",
-            f"{INDENT}int at = @_below_{number}[place > 0 ? (place < {last} ? (int)place : {last}) : 0];",
-        ]
-    while step:
-        lines.append(f"{INDENT}at += (@_cuts_{number}[at + {step - 1}] <= cell) * {step};")
-        step //= 2
-    return [*lines, f"{INDENT}return at;"]
+    return [
+        _array(f"@_cuts_{number}", column.cuts),
+        *lines,
+        f"{INDENT}int low = 0, high = {len(column.cuts)};",
+        f"{INDENT}while (low < high) {{ /* how many cuts are at or below the cell */",
+        f"{INDENT * 2}const int middle = (low + high) / 2;",
+        f"{INDENT * 2}if (@_cuts_{number}[middle] <= cell) low = middle + 1; else high = middle;",
+        f"{INDENT}}}",
+        f"{INDENT}return low;",
+        "}",
+        "",
+    ]
 
 
 def _tables(program: Program) -> list[str]:
@@ -126,9 +120,7 @@ def _tables(program: Program) -> list[str]:
     for number, column in enumerate(program.columns):
         if column.groups and any(number in term.attributes for term in program.terms if len(term.attributes) > 1):
             lines.append(_array(f"@_coarse_{number}", column.coarse_codes.tolist(), "int"))
-    for start, member in _members(program):
-        lines += [_array(f"@_term_{start}{k}", term.table.ravel().tolist()) for k, term in enumerate(member.terms)]
-        lines += [_array(f"@_start_{start}", member.intercept.tolist())] if start else []
+    lines += [_array(f"@_term_{k}", term.table.ravel().tolist()) for k, term in enumerate(program.terms)]
     if program.forest is not None:
         forest = program.forest
         for what, values in (
@@ -147,28 +139,24 @@ def _tables(program: Program) -> list[str]:
 
 def _predict(program: Program, fields: Sequence[str]) -> list[str]:
     """The function; its terms are written out, so that the compiler knows every stride."""
-    n, n_asked = len(program.columns), len(program.asked)
     lines = [
         "/* P(class | row) into p[@_n_classes], in the order of @_classes. Gives the number of the class decided for",
         "   (@_n_classes: ask a person), or -1, and NAN in p, where the model refuses the row. */",
         "static inline int @_predict(const @_row *row, double *p) {",
-        f"{INDENT}int code[{max(1, n)}], c;",
+        f"{INDENT}int code[{len(fields)}], c;",
     ]
     lines += [f"{INDENT}code[{k}] = @_code_{k}(row->{field});" for k, field in enumerate(fields)]
-    lines += [] if fields else [f"{INDENT}(void)row; (void)code;"]  # no cell is informative
-    lines += [f"{INDENT}code[{k}] = {program.columns[k].n_states};" for k in range(n_asked, n)]
     refusing = [
         k
         for k, column in enumerate(program.asked)
-        if REFUSED in (missing_code(column, program), unseen_code(column, program))
+        if not is_text(column) or REFUSED in (missing_code(column, program), unseen_code(column, program))
     ]
     if refusing:
         condition = " | ".join(f"code[{k}]" for k in refusing)  # only -1 has the sign
         refuse = "for (c = 0; c < @_n_classes; c++) p[c] = NAN;"
         lines.append(f"{INDENT}if (({condition}) < 0) {{ {refuse} return -1; }}")
-    start = "-INFINITY" if program.members else "@_intercept[c]"
-    lines.append(f"{INDENT}for (c = 0; c < @_n_classes; c++) p[c] = {start};")
-    lines += _sum_out(program) if program.missing_rule == "summed out" else _look_ups(program)
+    lines.append(f"{INDENT}for (c = 0; c < @_n_classes; c++) p[c] = @_intercept[c];")
+    lines += [f"{INDENT}@_add(p, @_term_{k} + {_cell(program, term)});" for k, term in enumerate(program.terms)]
     lines += [FOREST] if program.forest is not None else []
     decided = "@_normalize(p)" if program.rule is None else "@_decide(p, @_normalize(p))"
     return [*lines, f"{INDENT}return {decided};", "}", ""]
@@ -187,31 +175,6 @@ def _decide(program: Program) -> list[str]:
     return [_array("@_losses", losses), DECIDE.replace("CHOSEN", chosen).replace("ASK", ask)]
 
 
-def _look_ups(program: Program) -> list[str]:
-    lines = []
-    for start, member in _members(program):
-        into = "q" if start else "p"
-        added = [
-            f"{INDENT}@_add({into}, @_term_{start}{k} + {_cell(program, term)});" for k, term in enumerate(member.terms)
-        ]
-        if start:
-            added = [
-                f"{INDENT}{{",
-                f"{INDENT}double q[@_n_classes];",
-                f"{INDENT}memcpy(q, @_start_{start}, sizeof q);",
-                *added,
-                f"{INDENT}@_mix(p, q);",
-                f"{INDENT}}}",
-            ]
-        lines += added
-    return lines
-
-
-def _members(program: Program) -> list[tuple[str, Member | Program]]:
-    """The members of a mixture, each with the prefix of the names of its tables; else the program itself."""
-    return [(f"{m}_", member) for m, member in enumerate(program.members)] or [("", program)]
-
-
 def _cell(program: Program, term: Term) -> str:
     single = len(term.attributes) == 1
     parts = []
@@ -221,20 +184,6 @@ def _cell(program: Program, term: Term) -> str:
             code = f"@_coarse_{attribute}[{code}]"
         parts.append(f"{step} * {code}")
     return " + ".join(parts)
-
-
-def _sum_out(program: Program) -> list[str]:
-    """From the leaves to the roots; the terms are in that order."""
-    ends = np.cumsum([0, *(column.n_states for column in program.columns)]).tolist()
-    lines = [f"{INDENT}double below[{ends[-1]}][@_n_classes];", f"{INDENT}memset(below, 0, sizeof below);"]
-    for k, term in enumerate(program.terms):
-        *parents, child = term.attributes
-        above = "NULL, 0, 0"
-        for parent in parents:
-            above = f"below + {ends[parent]}, code[{parent}], {program.columns[parent].n_states}"
-        child_cells = f"below + {ends[child]}, code[{child}], {program.columns[child].n_states}"
-        lines.append(f"{INDENT}@_sum_out(p, @_term_{k}, {above}, {child_cells});")
-    return lines
 
 
 def _array(name: str, values: Iterable[float], kind: str = "double") -> str:
@@ -250,10 +199,10 @@ def _number(value: float) -> str:
     return ("-" if value < 0 else "") + "INFINITY" if isinf(value) else repr(value)
 
 
-def _string(text: str) -> str:
+def _string(text: bytes) -> str:
     """A C string of the bytes of UTF-8; octal codes end after three digits, whatever follows. @ stands for the name."""
     plain = re.compile(rb"[A-Za-z0-9 _.,:;()<>=+*/-]")
-    return '"' + "".join(chr(b) if plain.match(bytes([b])) else f"\\{b:03o}" for b in text.encode()) + '"'
+    return '"' + "".join(chr(b) if plain.match(bytes([b])) else f"\\{b:03o}" for b in text) + '"'
 
 
 NORMALIZE = """\
@@ -266,16 +215,6 @@ static inline int @_normalize(double *p) {
     for (c = 0; c < @_n_classes; c++) { p[c] = exp(p[c] - highest); total += p[c]; }
     for (c = 0; c < @_n_classes; c++) p[c] /= total;
     return isnan(total) ? -1 : best;
-}
-"""
-MIX = """\
-/* p = log(exp(p) + exp(q)) of each class. */
-static inline void @_mix(double *p, const double *q) {
-    int c;
-    for (c = 0; c < @_n_classes; c++) {
-        const double high = p[c] > q[c] ? p[c] : q[c], low = p[c] > q[c] ? q[c] : p[c];
-        p[c] = low == -INFINITY ? high : high + log1p(exp(low - high));
-    }
 }
 """
 DECIDE = """\
@@ -321,25 +260,3 @@ FOREST = """\
             p[@_of_class[tree]] += @_leaves[~at];
         }
     }"""
-SUM_OUT = """\
-/* What an attribute and all below it add to its parent, its own cell looked up or summed out. The parent's cell is
-   `at`, of n_above states, or of none where the class is the only parent; `above` takes the sums of each state. */
-static inline void @_sum_out(double *p, const double *term, double (*above)[@_n_classes], int at, int n_above,
-                         double (*below)[@_n_classes], int code, int n) {
-    const int known = n_above == 0 || at < n_above;
-    const int first = n_above == 0 || !known ? 0 : at, last = n_above == 0 ? 0 : known ? at : n_above - 1;
-    int parent, c, s;
-    for (parent = first; parent <= last; parent++) {
-        double *out = known ? p : above[parent];
-        for (c = 0; c < @_n_classes; c++) {
-            const double *row = term + parent * n * @_n_classes + c;
-            double highest = -INFINITY, total = 0.0;
-            if (code < n) { out[c] += row[code * @_n_classes] + below[code][c]; continue; }
-            for (s = 0; s < n; s++) highest = fmax(highest, row[s * @_n_classes] + below[s][c]);
-            if (highest > -INFINITY)
-                for (s = 0; s < n; s++) total += exp(row[s * @_n_classes] + below[s][c] - highest);
-            out[c] += highest > -INFINITY ? highest + log(total) : highest;
-        }
-    }
-}
-"""

@@ -4,7 +4,7 @@
                   "holds": "numbers", "cuts": [...], "categories": null or {category: state}}],
      "hidden": 0, "intercept": [...], "missing": "looked up",
      "terms": [{"attributes": [0, 2], "steps": [6, 2], "child": null, "table": [...]}],
-     "members": [] or those of a mixture, {"intercept": [...], "terms": [...]},
+     "members": [] or those of a mixture, {"intercept": [...], "terms": [...]}: in Python alone,
      "forest": null or {...}, "imputation": null or {...},
      "decision": null or {"losses": [[...]], "price": null, "positive": null, "threshold": 0}}
 
@@ -14,6 +14,7 @@ A table is flat; the numbers of the classes begin at the sum of codes times step
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -57,8 +58,12 @@ def missing_code(column: ColumnSchema, program: Program) -> int:
 
 
 def unseen_code(column: ColumnSchema, program: Program) -> int:
-    """The state of a category that training did not have; -1 where it refuses the row."""
-    return REFUSED if program.unseen_refused or program.missing_rule == "refused" else column.missing_code
+    """The state of a category that training did not have; -1 where it refuses the row.
+
+    Where the preprocessing changes texts, it might be another spelling of a known one.
+    """
+    refused = program.unseen_refused or program.missing_rule == "refused" or column.name in program.missing_texts
+    return REFUSED if refused else column.missing_code
 
 
 def is_text(column: ColumnSchema) -> bool:
@@ -69,6 +74,14 @@ def is_text(column: ColumnSchema) -> bool:
 def category_keys(column: ColumnSchema) -> tuple[str | float, ...]:
     """The categories as cells are looked up: text, or numbers (of dates and times the microseconds since 1970)."""
     return tuple(each if isinstance(each, str) else as_number(each) for each in column.categories)
+
+
+def key_codes(column: ColumnSchema, program: Program) -> list[tuple[str | float, int]]:
+    """The state of each category, and of each text that the preprocessing takes as missing."""
+    keys = category_keys(column)
+    texts = program.missing_texts.get(column.name, ()) if is_text(column) else ()
+    missing = [(text, missing_code(column, program)) for text in texts if text not in keys]
+    return [*((key, code) for code, key in enumerate(keys)), *missing]
 
 
 def holds(column: ColumnSchema) -> str:
@@ -104,7 +117,7 @@ def _column(column: ColumnSchema, program: Program) -> Document:
         "text": is_text(column),
         "holds": holds(column),
         "cuts": list(column.cuts),
-        "categories": {key: code for code, key in enumerate(category_keys(column))} if categorical else None,
+        "categories": dict(key_codes(column, program)) if categorical else None,
     }
 
 
@@ -143,28 +156,38 @@ MISSING_RULES = {
     "looked up": "An unknown cell has a number of its own, as in Python.",
     "summed out": "An unknown cell is summed out, as in Python.",
     "averaged": "A row with an unknown cell is averaged over what it may hold, as in Python.",
-    "refused": "A row with a missing cell, or an unseen category, is refused: it has no probabilities.",
+    "refused": "A row with an unknown cell is refused: it has no probabilities (in Python they are averaged or summed).",
 }
 
 
 def describe(program: Program) -> list[str]:
     """Lines without line breaks in ASCII, each for a comment of its own."""
-    unseen = (
-        "An unseen category refuses the row." if program.unseen_refused else "An unseen category is an unknown cell."
-    )
+    refused = program.unseen_refused and program.missing_rule != "refused"
+    stated = [column.name for column in program.asked if column.missing_state]
     lines = [
-        f"{MARK} {__version__}: P({ascii_text(program.target.name)} | row), equal to predict_proba.",
+        f"{MARK} {__version__}: P({ascii_text(program.target.name)} | row),",
+        "equal to predict_proba wherever there are probabilities.",
         "It holds what the model learnt, and no training row.",
+        f"A missing cell is a state of its own in {_list(stated)}; elsewhere it is an unknown cell.",
+        f"An unseen category {'refuses the row' if refused else 'is an unknown cell'}.",
         MISSING_RULES[program.missing_rule],
+        "Infinity refuses the row.",
+        "Dates and times are numbers of microseconds since 1970, durations of microseconds, where they are numbers.",
     ]
-    lines += [] if program.missing_rule == "refused" else [unseen]
-    lines += [
-        "Dates and times are numbers of microseconds since 1970, durations of microseconds, where they are numbers."
-    ]
+    changed = [column.name for column in program.asked if column.name in program.missing_texts]
+    if changed:
+        lines += [
+            f"The model was fitted to a preprocessed table. Cells of {_list(changed)} are read as its preprocessing",
+            "leaves them, and texts that it takes as missing are missing; any other text refuses the row.",
+            "In Python load_model(file).recipe_.apply(table) is the preprocessed table.",
+        ]
     if program.decision is not None:
         lines += [f"The class given is decided: {ascii_text(str(program.decision))}."]
-    lines += ["Columns:"]
-    return lines + [f"  {ascii_text(column.name)}: {holds(column)}" for column in program.asked]
+    return [*lines, "Columns:", *(f"  {ascii_text(column.name)}: {holds(column)}" for column in program.asked)]
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(map(ascii_text, names)) or "no column"
 
 
 def ascii_text(text: str) -> str:
@@ -172,14 +195,24 @@ def ascii_text(text: str) -> str:
     return json.dumps(text).replace("*/", "*\\u002f").replace("?", "\\u003f").replace("--", "-\\u002d")
 
 
-def refuse_nul(program: Program, language: str) -> None:
-    """Refuse a model with a NUL in a name or a category, which the language takes for the end of a text."""
+LARGEST_WHOLE = 2**53
+"""From here on a double stands for several whole numbers."""
+
+
+def refuse_values(program: Program, language: str, *, nul: bool = False, labels: int = LARGEST_WHOLE) -> None:
+    """Refuse categories that are whole numbers no double tells apart, labels from a number on, and perhaps NUL."""
     for column in (*program.asked, program.target):
-        for text in (column.name, *column.categories):
-            if isinstance(text, str) and "\0" in text:
+        largest = labels if column is program.target else LARGEST_WHOLE
+        for value in (column.name, *column.categories):
+            if isinstance(value, int) and not -largest < value < largest:
                 raise OptionError(
-                    f"a name or a category of {column.name!r} holds a NUL character, {text!r}, which {language} has no "
-                    "place for.",
+                    f"column {column.name!r} holds the whole number {value}, which {language} cannot tell from others.",
+                    hint="python can; or fit the model to that column as text.",
+                )
+            if nul and isinstance(value, str) and "\0" in value:
+                raise OptionError(
+                    f"a name or a category of {column.name!r} holds a NUL character, {value!r}, which {language} has "
+                    "no place for.",
                     hint="python and js can hold it; or fit the model without that character.",
                 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,8 @@ from tanager.export.document import (
     holds,
     is_text,
     missing_code,
-    refuse_nul,
     refuse_tables,
+    refuse_values,
     unseen_code,
 )
 from tanager.export.program import LEFT_OUT, TAKEN, DecisionRule, Program, Term
@@ -27,7 +28,11 @@ if TYPE_CHECKING:
 
 SHEETS = ("Rows", "States", "Terms", "Lists", "Tables", "About")
 N_ROWS = 100
-MAX_ROWS_OF_SHEET, MAX_COLUMNS_OF_SHEET = 2**20 - 1, 16_000
+MAX_ROWS_OF_SHEET, LARGEST_LABEL = 2**20 - 1, 10**15
+LONGEST_TEXT = 32_767
+"""Letters of a cell, counted as UTF-16 does."""
+NOT_IN_WORKBOOK = re.compile(r"[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
+"""Characters that a workbook cannot hold or changes, and texts that it takes for the code of a character."""
 DAY, EPOCH = 86_400e6, 25_569
 """Microseconds of a day, and the day of 1970 as Excel counts them."""
 
@@ -36,26 +41,15 @@ def write_excel(program: Program, rows: int = N_ROWS) -> bytes:
     """Sheets: "Rows" to fill in, "States" and "Terms" of each row, "Lists" of cuts and categories, and the tables."""
     if not 1 <= rows <= MAX_ROWS_OF_SHEET:
         raise OptionError(f"rows={rows!r} is not valid; a sheet computes 1 to {MAX_ROWS_OF_SHEET:,} rows.")
-    refuse_nul(program, "Excel")
+    refuse_values(program, "Excel", labels=LARGEST_LABEL)
     refuse_tables(program, "a workbook")
-    if program.n_classes * max(1, len(program.terms)) > MAX_COLUMNS_OF_SHEET:
-        raise OptionError(
-            "the model has more terms than a sheet has columns.", hint="python, sql and c take any number."
-        )
     try:
         from openpyxl import Workbook
-        from openpyxl.utils.exceptions import IllegalCharacterError
     except ImportError:
         raise OptionError("to='excel' needs openpyxl.", hint="pip install 'tanager[excel]'.") from None
     book = Workbook()
     book.properties.creator = MARK
-    try:
-        _Sheets(program, book, rows).fill()
-    except IllegalCharacterError as error:
-        raise OptionError(
-            f"a workbook has no place for a control character: {str(error)[:100]}.",
-            hint="python, js, c and sql have one.",
-        ) from None
+    _Sheets(program, book, rows).fill()
     stream = io.BytesIO()
     book.save(stream)
     return stream.getvalue()
@@ -208,7 +202,15 @@ class _Sheets:
 
 
 def _put(sheet: Any, row: int, column: int, value: object) -> None:
-    """A value that is text is text, though it begins with "="."""
+    """A value that is text is text, though it begins with "="; one that a workbook would change is refused."""
+    if isinstance(value, str) and (
+        NOT_IN_WORKBOOK.search(value) or len(value.encode("utf-16-le", "surrogatepass")) > 2 * LONGEST_TEXT
+    ):
+        raise OptionError(
+            f"a workbook has no place for the text {value!r:.60}: it has a control character, or more than "
+            f"{LONGEST_TEXT:,} letters.",
+            hint="python, js, c and sql have one.",
+        )
     cell = sheet.cell(row, column)
     cell.value = value
     if isinstance(value, str):

@@ -10,13 +10,24 @@ from numpy.typing import NDArray
 
 from tanager.additive.forest import Forest
 from tanager.errors import OptionError
-from tanager.export.document import MARK, category_keys, describe, is_text, missing_code, steps, unseen_code
-from tanager.export.program import LEFT_OUT, TAKEN, DecisionRule, Member, Program, Term
+from tanager.export.document import (
+    MARK,
+    REFUSED,
+    describe,
+    is_text,
+    key_codes,
+    missing_code,
+    refuse_values,
+    steps,
+    unseen_code,
+)
+from tanager.export.program import LEFT_OUT, TAKEN, DecisionRule, Program, Term
 from tanager.table.schema import Category, ColumnSchema
 from tanager.version import __version__
 
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 9
 """Operators of 2022, which today's runtimes have."""
+OUTPUTS = ("label", "probabilities")
 NO_TEXT = ("", "\x00")
 """Strings have no null: the first of these that is no category is a missing text."""
 
@@ -27,6 +38,13 @@ def write_onnx(program: Program) -> bytes:
         import onnx
     except ImportError:
         raise OptionError("to='onnx' needs onnx.", hint="pip install 'tanager[onnx]'.") from None
+    refuse_values(program, "ONNX", labels=2**63)
+    for column in program.asked:
+        if column.name in ("", *OUTPUTS):
+            raise OptionError(
+                f"ONNX has no input of the name {column.name!r}: it is empty, or the name of an output.",
+                hint=f"rename={{{column.name!r}: ...}} (--rename) gives the input another name.",
+            )
     graph = _Graph(program)
     graph.build()
     helper = onnx.helper
@@ -54,15 +72,14 @@ class _Graph:
         self.constants: list[Any] = []
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
-        taken = {column.name for column in (*program.asked, program.first)} | {"label", "probabilities"}
+        taken = {*(column.name for column in program.asked), *OUTPUTS}
         self.names = (f"value {n}" for n in count() if f"value {n}" not in taken)
 
     def build(self) -> None:
         program = self.program
-        # A graph has as many rows as its inputs: a model that looks at no column has one for them.
-        raw, zero = [self._code(column) for column in program.asked or [program.first]], self.constant(np.int64(0))
+        raw, zero = [self._code(column) for column in program.asked], self.constant(np.int64(0))
         codes = [self.op("Max", code, zero) for code in raw]  # a refused row has numbers, which are not given
-        total = self._mix([self._total(member, codes) for member in program.members or [program]])
+        total = self._total(codes)
         shares = self.op("Softmax", total, axis=1)
         least = self.op("ReduceMin", self._table(raw), self.constant(np.array([1])), keepdims=1)
         refused = self.op("Less", least, zero)
@@ -71,22 +88,14 @@ class _Graph:
         self._label(best if program.rule is None else self._decide(program.rule, shares))
         self.outputs.append(self._value("probabilities", self.types.DOUBLE, ["rows", program.n_classes]))
 
-    def _total(self, member: Member | Program, codes: list[str]) -> str:
+    def _total(self, codes: list[str]) -> str:
         """(rows, classes) the sums of each class."""
         nothing = self.op("Mul", codes[0], self.constant(np.int64(0)))
-        sums = [self.op("Gather", self.constant(member.intercept[np.newaxis]), nothing)]
-        sums += [self._look_up(term, codes) for term in member.terms]
+        sums = [self.op("Gather", self.constant(self.program.intercept[np.newaxis]), nothing)]
+        sums += [self._look_up(term, codes) for term in self.program.terms]
         if self.program.forest is not None:
             sums.append(self._forest(self.program.forest, codes))
         return self.op("Sum", *sums)
-
-    def _mix(self, totals: list[str]) -> str:
-        """The logarithm of the sum over the members of a mixture of exp(sum)."""
-        if len(totals) == 1:
-            return totals[0]
-        axis = self.constant(np.array([2]))
-        side_by_side = self.op("Concat", *(self.op("Unsqueeze", total, axis) for total in totals), axis=2)
-        return self.op("ReduceLogSumExp", side_by_side, axis, keepdims=0)
 
     def op(self, kind: str, *inputs: str, output: str | None = None, domain: str = "", **attributes: Any) -> str:
         """Add a node; the name of its value."""
@@ -144,14 +153,14 @@ class _Graph:
         missing, unseen = missing_code(column, self.program), unseen_code(column, self.program)
         axis = self.constant(np.array([1]))
         if text:
-            keys = [str(key) for key in category_keys(column)]
+            keys = dict(key_codes(column, self.program))
             nothing = next(mark for mark in NO_TEXT if mark not in keys)
             code = self.op(
                 "LabelEncoder",
                 column.name,
                 domain="ai.onnx.ml",
                 keys_strings=[*keys, nothing],
-                values_int64s=[*range(len(keys)), missing],
+                values_int64s=[*keys.values(), missing],
                 default_int64=unseen,
             )
             return self.op("Squeeze", code, axis)
@@ -159,13 +168,15 @@ class _Graph:
             below = self.op("GreaterOrEqual", column.name, self.constant(np.array([column.cuts or (np.inf,)])))
             code = self._sum(below, None, axis)
         else:
-            numbers = np.array([float(key) for key in category_keys(column)] or [np.nan])
+            numbers = np.array([float(key) for key, _ in key_codes(column, self.program)] or [np.nan])
             equal = self.op("Equal", column.name, self.constant(numbers[np.newaxis]))
             place = self._sum(equal, np.arange(len(numbers)), axis)
             seen = self.op("Greater", self._sum(equal, None, axis), self.constant(np.int64(0)))
             code = self.op("Where", seen, place, self.constant(np.int64(unseen)))
-        empty = self.op("Squeeze", self.op("IsNaN", column.name), axis)
-        return self.op("Where", empty, self.constant(np.int64(missing)), code)
+        for kind, state in (("IsNaN", missing), ("IsInf", REFUSED)):
+            flag = self.op("Squeeze", self.op(kind, column.name), axis)
+            code = self.op("Where", flag, self.constant(np.int64(state)), code)
+        return code
 
     def _sum(self, flags: str, weights: NDArray[np.int64] | None, axis: str) -> str:
         """(rows,) how many flags (rows, n) there are, or the sum of their weights."""

@@ -9,10 +9,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.forest import Forest
 from tanager.arrays import Array
+from tanager.check.preprocessing import Missing, Recipe
 from tanager.decide import Decision
 from tanager.errors import OptionError
 from tanager.registry import list_names, nearest_first
@@ -86,21 +86,20 @@ class Program:
     """P(class | row) = softmax(intercept + sum of terms + what the forest adds), of codes of raw values.
 
     columns         the attributes that are asked for, then `n_hidden` that are nodes only, missing in every row
-    first           the first column of the model, whether or not a number depends on it: what ONNX counts rows by
     target          the class; its categories are the labels
     missing_rule    what becomes of a row with a missing value, whose code is the number of states:
                     "looked up": every table has an entry for it, the last
                     "summed out": of the product of the tables, exp(sum)
                     "averaged": over the values that the imputation model gives (`tanager.missing.average`)
-                    "refused": the row has no probabilities
+                    "refused": the row has no probabilities; a state of its own for missing values is no unknown cell
     imputation      constants of the rule that averages (`MissingRule.constants`)
     unseen_refused  whether a category unseen in training refuses the row, too
+    missing_texts   for each column whose texts the preprocessing changes, the texts that it takes as missing
     decision        how the class given is decided; None for the first of the most probable ones
     members         of a mixture, whose exp(sum) add up; the program has no terms of its own then
     """
 
     columns: tuple[ColumnSchema, ...]
-    first: ColumnSchema
     n_hidden: int
     target: ColumnSchema
     intercept: Array
@@ -109,38 +108,28 @@ class Program:
     missing_rule: MissingRule
     imputation: Mapping[str, Any] | None
     unseen_refused: bool
+    missing_texts: Mapping[str, tuple[str, ...]]
     decision: Decision | None = None
     members: tuple[Member, ...] = ()
 
     @classmethod
-    def of(cls, clf: TableClassifier, refuse: bool = False, rename: Mapping[str, str] | None = None) -> Program:
-        """The program of a fitted classifier; with `refuse` a row with a missing cell has no probabilities."""
-        _refuse_recipe(clf)
+    def of(cls, clf: TableClassifier, rename: Mapping[str, str] | None = None) -> Program:
+        """The program of a fitted classifier, with its rule for missing values."""
         network = _countable_network(clf)
-        constants = clf.missing_rule_.constants()
-        columns = network.columns[:-1]
-        n_hidden = len(columns) - len(clf.encoder_.schema.attributes)
-        if refuse and n_hidden:
-            raise OptionError(
-                f"the model has hidden nodes, which are missing in every row ({columns[-1].name!r}, say), so "
-                "missing='refuse' would leave no row.",
-                hint="python and js sum them out as fitted, and so does c where the network is a tree.",
-            )
-        missing_rule: MissingRule
+        constants, columns = clf.missing_rule_.constants(), network.columns[:-1]
+        missing_rule: MissingRule = "averaged" if "imputation" in constants else "summed out"
         terms: tuple[Term, ...] = ()
         members: tuple[Member, ...] = ()
         if network.kind == "mixtures":
-            missing_rule = "refused" if refuse else "summed out"
             intercept = np.zeros(network.n_states[-1])
             weighted = zip(np.log(network.weights), network.members, strict=True)
             members = tuple(Member.of(weight, member) for weight, member in weighted)
         elif network.kind == "effects":
-            missing_rule = "refused" if refuse else "averaged" if "imputation" in constants else "looked up"
+            missing_rule = "averaged" if "imputation" in constants else "looked up"
             intercept, terms = network.intercept, _effects(network, missing_rule == "looked up")
         else:
             target = len(columns)
             linked = any(parent != target for parents in network.dag.parents for parent in parents)
-            missing_rule = "refused" if refuse else "averaged" if "imputation" in constants else "summed out"
             if missing_rule == "summed out" and ("means" in constants or not linked):
                 missing_rule = "looked up"
             means = constants.get("means", np.zeros((len(columns), network.n_states[-1])))
@@ -148,20 +137,29 @@ class Program:
         renamed = _rename(columns, rename or {})
         program = cls(
             renamed,
-            renamed[0],
-            n_hidden,
+            len(columns) - len(clf.encoder_.schema.attributes),
             network.columns[-1],
             intercept,
             terms,
             network.forest if network.kind == "effects" else None,
             missing_rule,
-            constants["imputation"] if missing_rule == "averaged" else None,
+            constants.get("imputation"),
             clf.encoder_.unseen_is_error,
+            _missing_texts(clf.recipe_, columns, [column.name for column in renamed]),
             clf.decision_,
             members,
         )
-        # Averaging looks at all cells; else a column that no number depends on need not be there.
-        return program if members or missing_rule in ("averaged", "summed out") else program._without_idle_columns()
+        return program._without_idle_columns() if missing_rule == "looked up" else program
+
+    def refusing(self, language: str) -> Program:
+        """The program for a language that cannot express its rule: a row with an unknown cell has no probabilities."""
+        if self.n_hidden:
+            raise OptionError(
+                f"the model has hidden nodes, which are missing in every row ({self.columns[-1].name!r}, say), and "
+                f"{language} cannot sum them out.",
+                hint="python and js can.",
+            )
+        return replace(self, missing_rule="refused", imputation=None)._without_idle_columns()
 
     @cached_property
     def labels(self) -> tuple[Category, ...]:
@@ -180,16 +178,15 @@ class Program:
         """The columns that a row must have."""
         return self.columns[: len(self.columns) - self.n_hidden]
 
-    @cached_property
-    def is_tree(self) -> bool:
-        """Whether every term is of an attribute given at most one other: sums then go from leaf to root."""
-        return not self.members and all(term.child is not None and len(term.attributes) <= 2 for term in self.terms)
-
     def _without_idle_columns(self) -> Program:
+        """Only averaging and summing out look at cells that no number depends on; a model of none keeps a column.
+
+        That column is what ONNX counts rows by.
+        """
         used = {attribute for term in self.terms for attribute in term.attributes}
         if self.forest is not None:
             used.update(self.forest.attributes.tolist())
-        kept = sorted(used)
+        kept = sorted(used) or [0]
         place = np.zeros(len(self.columns), dtype=np.int64)
         place[kept] = np.arange(len(kept))
         moved = (
@@ -260,64 +257,17 @@ def _countable_network(clf: TableClassifier) -> LookedUpModel | MixtureNetwork:
     if network.kind == "mixtures" and network.subsumption is not None:
         raise OptionError(
             "the classifier leaves out cells that follow from others (subsumption), which an export does not.",
-            hint="structure='aode' without subsumption can be exported.",
+            hint="structure='aode' without subsumption goes into python.",
         )
     return network
 
 
-def _refuse_recipe(clf: TableClassifier) -> None:
-    if any(step.column not in clf.recipe_.dropped for step in clf.recipe_.steps):
-        raise OptionError(
-            f"the model has preprocessing, a recipe ({clf.recipe_.steps[0].column!r}, say), which an export "
-            "does not know.",
-            hint="fit a model to the preprocessed table, without a recipe.",
-        )
-
-
-MOST_CELLS = 2_048
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A number x is in cell floor((x - low) * scale), or the first or last one.
-
-    Rounding keeps the order of numbers, so a cut in a lower cell than x is below x and one in a higher cell is above,
-    whatever x is: only the cuts in its own cell are left.
-
-    below  how many cuts are in lower cells than each; a single cell where the cuts are too far apart for a grid
-    span   a power of two above the number of cuts in any cell
-    """
-
-    low: float
-    scale: float
-    below: tuple[int, ...]
-    span: int
-
-    @classmethod
-    def of(cls, cuts: Sequence[float]) -> Grid:
-        """The coarsest grid with a cut in each cell at most, or the finest."""
-        values, n_cells = np.array(cuts, dtype=np.float64), len(cuts)
-        best = cls(0.0, 0.0, (0,), _span(len(cuts)))
-        with np.errstate(over="ignore", divide="ignore"):
-            width = values[-1] - values[0]
-            while n_cells <= MOST_CELLS:
-                scale = n_cells / width
-                if not (np.isfinite(width) and np.isfinite(scale) and scale > 0.0):
-                    return best
-                counted = np.bincount(cls._cells(values, scale, n_cells), minlength=n_cells)
-                below = tuple((np.cumsum(counted) - counted).tolist())
-                grid = cls(float(values[0]), float(scale), below, _span(int(counted.max())))
-                if grid.span < best.span:
-                    best = grid
-                if grid.span == 2:
-                    return grid
-                n_cells *= 2
-        return best
-
-    @staticmethod
-    def _cells(values: NDArray[np.float64], scale: float, n_cells: int) -> NDArray[np.intp]:
-        return np.floor(np.clip((values - values[0]) * scale, 0.0, n_cells - 1.0)).astype(np.intp)
-
-
-def _span(n_cuts: int) -> int:
-    return 1 << int(n_cuts).bit_length()
+def _missing_texts(recipe: Recipe, columns: Sequence[ColumnSchema], names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """By the name of each column whose texts a recipe changes: the texts that it takes as missing."""
+    found = {}
+    for column, name in zip(columns, names, strict=True):
+        steps = [step for step in recipe.steps if step.column == column.name]
+        texts = [text for step in steps if isinstance(step, Missing) for text in step.texts]
+        if steps or any(recipe.missing):
+            found[name] = tuple(text for text in dict.fromkeys([*recipe.missing, *texts]) if text)
+    return found

@@ -56,17 +56,19 @@ def decide(decision: Model | None, shares: Sequence[float]) -> int | None:
 
 
 def encode(column: Model, cell: object) -> int:
-    """The state of a cell; the number of states for a missing one."""
+    """The state of a cell; the number of states for a missing one, -1 for one that refuses the row."""
     if cell is None or cell != cell:
         return int(column["missing"])
     number = cell if isinstance(cell, str) else as_number(cell)
+    if number in (inf, -inf):
+        return REFUSED
     if column["categories"] is not None:
         if column["categories"] and isinstance(number, str) != column["text"]:
             raise TypeError(f"column {column['name']!r} holds {cell!r}; it held {column['holds']} in training")
         return int(column["categories"].get(number, column["unseen"]))
     if isinstance(number, str):
         raise TypeError(f"column {column['name']!r} holds text, {cell!r}; it held {column['holds']} in training")
-    return bisect_right(column["cuts"], number)
+    return bisect_right(column["cuts"], float(number))  # a whole number is rounded as in a column of doubles
 
 
 def as_number(cell: object) -> Any:

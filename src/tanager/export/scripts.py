@@ -6,7 +6,7 @@ import datetime
 import json
 from importlib.resources import files
 
-from tanager.export.document import Document, describe, to_document
+from tanager.export.document import Document, describe, refuse_values, to_document
 from tanager.export.program import Program
 from tanager.table.schema import Category
 
@@ -44,12 +44,13 @@ def write_python(program: Program) -> str:
 
 def write_javascript(program: Program) -> str:
     """`classes`, `predictProba(row)` and `predict(row)`."""
+    refuse_values(program, "JavaScript")
     document = to_document(program)
-    # The categories of a column in the order of its states: keys of an object would be text.
+    # The categories of a column and their states in pairs: keys of an object would be text.
     for column in document["columns"]:
         if column["categories"] is not None:
-            keys = column["categories"]
-            column["categories"] = [int(key) if isinstance(key, bool) else key for key in keys]
+            pairs = column["categories"].items()
+            column["categories"] = [[int(key) if isinstance(key, bool) else key, code] for key, code in pairs]
     lines = "".join(f"  {key}: {_lines(value)},\n" for key, value in document.items())
     classes = _literal([_label(label) for label in program.labels])
     scripts = [_source(f"js/{name}.js") for name in ("numbers", *SCRIPTS[program.missing_rule], "model")]
@@ -59,6 +60,7 @@ def write_javascript(program: Program) -> str:
 
 def write_types(program: Program) -> str:
     """The declarations of the module that `write_javascript` writes."""
+    refuse_values(program, "JavaScript")
     cells = [
         f"  {_literal(column['name'])}: {TYPES.get(column['holds'], 'Date | string | number')} | null;\n"
         for column in to_document(program)["columns"][: len(program.asked)]

@@ -10,20 +10,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from math import frexp, inf, isfinite, isinf, isnan, nan
+from math import frexp, inf, isfinite, isinf, isnan
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import OptionError
-from tanager.export.document import category_keys, describe, holds, missing_code, refuse_nul, steps, unseen_code
-from tanager.export.program import LEFT_OUT, TAKEN, Grid, Member, Program, Term
+from tanager.export.document import describe, holds, key_codes, missing_code, refuse_values, steps, unseen_code
+from tanager.export.program import LEFT_OUT, TAKEN, Program, Term
 from tanager.registry import check_option
 from tanager.table.schema import Category, ColumnSchema
 
 MOST_ARGUMENTS = 100
 HOLDS: dict[str, Holds] = {"text": "text", "booleans": "boolean", "dates": "moment", "times": "moment"}
+
+SOURCE = "source"
+"""What the query calls the table."""
 
 Column = tuple[str, str]
 """The name of a column of a step, and its expression."""
@@ -33,13 +36,26 @@ def write_sql(
     program: Program, table: str, key: str | Sequence[str], dialect: str = "sqlite", view: str | None = None
 ) -> str:
     """The key, the class decided for, and a column P(class=label) for each label, of every row of a table."""
-    refuse_nul(program, "SQL")
+    refuse_values(program, "SQL", nul=True, labels=2**63)
     language = DIALECTS[check_option("dialect", dialect, DIALECTS)]
+    if language.ignores_case:
+        _refuse_cases([column.name for column in program.asked], dialect)
     keys = (key,) if isinstance(key, str) else tuple(key)
     for option, name in [("table", table), *(("key", each) for each in keys or ("",)), ("view", view or "v")]:
         if not name or "\0" in name:
             raise OptionError(f"{option}={name!r} is no name that SQL has a place for.")
     return _Query(program, language, table, keys).write(view)
+
+
+def _refuse_cases(names: Sequence[str], dialect: str) -> None:
+    """Refuse columns whose names differ in nothing but case: to the engine they are one."""
+    first: dict[str, str] = {}
+    for name in names:
+        if (other := first.setdefault(name.lower(), name)) != name:
+            raise OptionError(
+                f"the columns {other!r} and {name!r} are one column to {dialect}, which ignores case.",
+                hint=f"rename={{{name!r}: ...}} (--rename) says what it is called in the table.",
+            )
 
 
 @dataclass(frozen=True)
@@ -51,22 +67,21 @@ class _Query:
 
     def write(self, view: str | None) -> str:
         classes = range(self.program.n_classes)
-        sums, of_class = self._sums()
-        passed = [(name, name) for name, _ in sums]
+        sums = [(f"z{c}", self._sum(c)) for c in classes]
         top = self._extreme([name for name, _ in sums], greatest=True)
         impossible = f"WHEN top = {self.dialect.number(-inf)} THEN NULL"  # under every class
-        weights = [
-            (f"w{c}", self._add([self.dialect.exponential(f"({name} - top)") for name in of_class[c]])) for c in classes
-        ]
+        weights = [(f"w{c}", self.dialect.exponential(f"(z{c} - top)")) for c in classes]
         kept = [("top", "top"), *((f"w{c}", f"w{c}") for c in classes)]
         best = " ".join(f"WHEN w{c} = most THEN {c}" for c in classes)
         total = self._add([f"w{c}" for c in classes])
         states = [f"s{k}" for k in range(len(self.program.asked))]  # -1 refuses the row
         steps = {
-            **self._search_steps(),
             "states": self._states(),
-            "sums": [*sums, ("refused", self._extreme(states or ["0"], greatest=False))],
-            "highest": [*passed, ("top", f"CASE WHEN refused < 0 THEN NULL ELSE {top} END")],
+            "sums": [*sums, ("refused", self._extreme(states, greatest=False))],
+            "highest": [
+                *((name, name) for name, _ in sums),
+                ("top", f"CASE WHEN refused < 0 THEN NULL ELSE {top} END"),
+            ],
             "weights": [("top", "top"), *weights],
             "totals": [*kept, ("total", total), ("most", self._extreme([f"w{c}" for c in classes], greatest=True))],
             "shares": [("best", f"CASE {impossible} {best} END"), *((f"p{c}", f"w{c} / total") for c in classes)],
@@ -76,9 +91,9 @@ class _Query:
         lines += [] if view is None else [f"CREATE VIEW {self.dialect.name(view)} AS"]
         # A step must not have the name of the table that is read.
         prefix = next(f"step{n}" for n in count() if not self.table.lower().startswith(f"step{n}"))
-        texts, source = [], self.dialect.name(self.table)
+        texts, source = [], f"{self.dialect.name(self.table)} AS {SOURCE}"
         for number, (name, columns) in enumerate(steps.items()):
-            keys = [(f"k{k}", self.dialect.name(key) if number == 0 else f"k{k}") for k, key in enumerate(self.keys)]
+            keys = [(f"k{k}", self._cell(key) if number == 0 else f"k{k}") for k, key in enumerate(self.keys)]
             body = ",\n".join(f"    {expression} AS {alias}" for alias, expression in (*keys, *columns))
             texts.append(f"{prefix}_{name}{self.dialect.materialized} (\n  SELECT\n{body}\n  FROM {source}\n)")
             source = f"{prefix}_{name}"
@@ -116,64 +131,13 @@ class _Query:
         names = self._unique([*self.keys, program.target.name, *labels])
         return ["SELECT", ",\n".join(f"  {value} AS {name}" for value, name in zip(values, names, strict=True))]
 
-    def _search_steps(self) -> dict[str, list[Column]]:
-        """Steps that find the bins of all columns at once: to a vectorised engine a tree of questions costs twice.
-
-        f{k} counts the cuts at or below the number n{k}, of a list that NaN, above every number, fills up: first those
-        in lower cells of a grid, then those in its own cell, by halves.
-        """
-        dialect, searched = self.dialect, {k: self.program.asked[k] for k in self._searched}
-        if not searched:
-            return {}
-        grids = {k: Grid.of(column.cuts) for k, column in searched.items()}
-        columns = enumerate(self.program.asked)
-        others = [(f"r{k}", dialect.name(column.name)) for k, column in columns if k not in searched]
-        numbers = [(f"n{k}", self._number(column)) for k, column in searched.items()]
-        passed = [(name, name) for name, _ in (*others, *numbers)]
-        begun = [*passed, *((f"f{k}", self._below(grid, f"n{k}")) for k, grid in grids.items())]
-        steps = {"cells": [*others, *numbers], "grids": begun}
-        step = max(grid.span for grid in grids.values()) // 2
-        while step:
-            counts = []
-            for k, column in searched.items():
-                padded = [*column.cuts, *[nan] * grids[k].span]
-                cut = dialect.look_up(padded, f"f{k} + {step - 1}")
-                further = f"CASE WHEN {cut} <= n{k} THEN f{k} + {step} ELSE f{k} END"
-                counts.append((f"f{k}", further if step < grids[k].span else f"f{k}"))
-            steps[f"search{step}"] = [*passed, *counts]
-            step //= 2
-        return steps
-
-    def _below(self, grid: Grid, number: str) -> str:
-        """The number of cuts in lower cells than a number; any whole number for a missing one."""
-        if len(grid.below) == 1:
-            return "CAST(0 AS BIGINT)"
-        dialect = self.dialect
-        place = f"({number} - {dialect.number(grid.low)}) * {dialect.number(grid.scale)}"
-        place = dialect.extreme([place, dialect.number(0.0)], greatest=True)
-        place = dialect.extreme([place, dialect.number(len(grid.below) - 1.0)], greatest=False)
-        return f"CAST({dialect.look_up(grid.below, f'CAST(floor({place}) AS BIGINT)')} AS BIGINT)"
-
-    @cached_property
-    def _searched(self) -> list[int]:
-        """The columns whose cuts are searched in steps."""
-        if not self.dialect.searches:
-            return []
-        return [k for k, column in enumerate(self.program.asked) if len(column.cuts) > FEW]
-
-    def _number(self, column: ColumnSchema) -> str:
-        """A cell as a number, NULL where it is missing."""
-        cell, kind = self.dialect.name(column.name), HOLDS.get(holds(column), "number")
-        value = self.dialect.as_number(cell, kind)
-        return f"NULLIF({value}, {self.dialect.number(nan)})" if kind == "number" else value
-
     def _states(self) -> list[Column]:
         """The state of every cell, and the coarse one where a pair looks at it."""
         pairs = [term.attributes for term in self.program.terms if len(term.attributes) > 1]
         paired = {attribute for attributes in pairs for attribute in attributes}
         columns = list(enumerate(self.program.asked))
-        states = [(f"s{k}", self._state(k, column)) for k, column in columns]
-        states += [(f"c{k}", self._state(k, column.coarse)) for k, column in columns if k in paired and column.groups]
+        states = [(f"s{k}", self._state(column)) for k, column in columns]
+        states += [(f"c{k}", self._state(column.coarse)) for k, column in columns if k in paired and column.groups]
         if len(states) + len(self.keys) > self.dialect.most_columns:
             raise OptionError(
                 f"the model looks at {len(self.program.asked):,} columns, too many for one SELECT.",
@@ -181,52 +145,44 @@ class _Query:
             )
         return states
 
-    def _state(self, number: int, column: ColumnSchema) -> str:
+    def _cell(self, name: str) -> str:
+        """A column of the table: without the table's name, SQLite takes the name of an absent column as a text."""
+        return f"{SOURCE}.{self.dialect.name(name)}"
+
+    def _state(self, column: ColumnSchema) -> str:
         dialect, kind = self.dialect, HOLDS.get(holds(column), "number")
         missing, unseen = missing_code(column, self.program), unseen_code(column, self.program)
-        if number in self._searched:
-            fine, state = self.program.asked[number], f"f{number}"
-            if column is not fine:
-                state = f"CAST({dialect.look_up(fine.coarse_codes.tolist(), state)} AS BIGINT)"
-            return f"CASE WHEN n{number} IS NULL THEN {missing} ELSE {state} END"
-        cell = f"r{number}" if self._searched else dialect.name(column.name)
-        questions = [f"WHEN {cell} IS NULL THEN {missing}"]
+        cell = self._cell(column.name)
         value = dialect.as_text(cell) if kind == "text" else dialect.as_number(cell, kind)
-        nan, wrong = dialect.is_nan(value) if kind == "number" else None, dialect.is_wrong(cell, kind)
-        questions += [] if wrong is None else [f"WHEN {wrong} THEN -1"]
-        questions += [] if nan is None else [f"WHEN {nan} THEN {missing}"]
+        questions = [f"WHEN {cell} IS NULL THEN {missing}", f"WHEN {dialect.is_wrong(cell, kind)} THEN -1"]
+        if kind == "number":
+            nan = dialect.is_nan(value)
+            questions += [] if nan is None else [f"WHEN {nan} THEN {missing}"]
+            questions.append(f"WHEN {value} IN ({dialect.number(inf)}, {dialect.number(-inf)}) THEN -1")
         if column.kind == "numeric":
             state = ask_bin([dialect.number(cut) for cut in column.cuts], value)
         else:
-            keys = category_keys(column)
-            texts = [dialect.text(key) if isinstance(key, str) else dialect.number(float(key)) for key in keys]
-            order = sorted(range(len(keys)), key=lambda code: keys[code])
-            state = ask_category([(texts[code], code) for code in order], value, unseen)
+            keys = sorted(key_codes(column, self.program))
+            texts = [dialect.text(key) if isinstance(key, str) else dialect.number(float(key)) for key, _ in keys]
+            codes = [(text, code) for text, (_, code) in zip(texts, keys, strict=True)]
+            state = ask_category(codes, value, unseen)
         return f"CASE {' '.join(questions)} ELSE {state} END"
-
-    def _sums(self) -> tuple[list[Column], list[list[str]]]:
-        """The sums of each class, and their names: of a mixture one of each member."""
-        program = self.program
-        members: tuple[Member | Program, ...] = program.members or (program,)
-        sums = [
-            [(f"z{m}_{c}", self._sum(c, member)) for m, member in enumerate(members)] for c in range(program.n_classes)
-        ]
-        return [each for of_class in sums for each in of_class], [[name for name, _ in of_class] for of_class in sums]
 
     @cached_property
     def _by_odds(self) -> bool:
         """Whether the sum of the first of two classes is zero, and the other's are log odds: half as many look-ups."""
         program = self.program
         finite = all(np.isfinite(array).all() for array in (program.intercept, *(term.table for term in program.terms)))
-        return program.n_classes == 2 and finite and not program.members
+        return program.n_classes == 2 and finite
 
-    def _sum(self, c: int, member: Member | Program) -> str:
-        forest, by_odds = self.program.forest, self._by_odds
+    def _sum(self, c: int) -> str:
+        """The sum of a class."""
+        program, forest, by_odds = self.program, self.program.forest, self._by_odds
         if by_odds and c == 0:
             return self.dialect.number(0.0)
-        intercept = member.intercept[c] - (member.intercept[0] if by_odds else 0.0)
-        tables = (term.table[..., c] - (term.table[..., 0] if by_odds else 0.0) for term in member.terms)
-        addends = [self.dialect.number(intercept.item()), *map(self._look_up, member.terms, tables)]
+        intercept = program.intercept[c] - (program.intercept[0] if by_odds else 0.0)
+        tables = (term.table[..., c] - (term.table[..., 0] if by_odds else 0.0) for term in program.terms)
+        addends = [self.dialect.number(intercept.item()), *map(self._look_up, program.terms, tables)]
         if forest is not None:
             addends += [self._tree(root) for root in forest.roots[forest.of_class == c].tolist()]
             if by_odds:
@@ -298,14 +254,14 @@ class Dialect(ABC):
 
     collation     in which texts are compared by their bytes
     materialized  the word that keeps a step from being written into the next one, where it would be computed again
-    searches      whether cuts are searched by look-ups, step by step, and not by a tree of questions
+    ignores_case  whether names of columns in quotes are the same in either case
     longest_name  bytes of a name
     most_columns  of a result
     """
 
     collation = '"C"'
     materialized = " AS MATERIALIZED"
-    searches = False
+    ignores_case = True
     longest_name: int | None = None
     most_columns = 1_600
 
@@ -329,8 +285,8 @@ class Dialect(ABC):
         return f"{expression} = CAST('NaN' AS DOUBLE PRECISION)"
 
     @abstractmethod
-    def is_wrong(self, column: str, holds: Holds) -> str | None:
-        """Whether a cell is of a type that the engine would turn into a wrong one; the row is then refused."""
+    def is_wrong(self, column: str, holds: Holds) -> str:
+        """Whether a cell is of another type than in training; the row is then refused."""
 
     def as_text(self, column: str) -> str:
         return f"(CAST({column} AS TEXT) COLLATE {self.collation})"
@@ -377,7 +333,7 @@ class SQLite(Dialect):
     def is_nan(self, expression: str) -> str | None:
         return None
 
-    def is_wrong(self, column: str, holds: Holds) -> str | None:
+    def is_wrong(self, column: str, holds: Holds) -> str:
         if holds in ("number", "boolean"):
             return f"typeof({column}) NOT IN ('integer', 'real')"
         if holds == "text":
@@ -412,7 +368,6 @@ class SQLite(Dialect):
 
 class DuckDB(Dialect):
     materialized = " AS"
-    searches = True
 
     def number(self, value: float) -> str:
         if not isfinite(value):
@@ -420,9 +375,8 @@ class DuckDB(Dialect):
         text = repr(float(value))
         return text if "e" in text else f"{text}e0"
 
-    def is_wrong(self, column: str, holds: Holds) -> str | None:
-        """Text that is no number ends the query, but a number is some text."""
-        return f"regexp_matches(typeof({column}), '{NO_TEXT}', 'i')" if holds == "text" else None
+    def is_wrong(self, column: str, holds: Holds) -> str:
+        return f"regexp_matches(typeof({column}), '{NO_TEXT}', 'i') <> {holds != 'text'}"
 
     def as_number(self, column: str, holds: Holds) -> str:
         if holds == "moment":
@@ -436,13 +390,11 @@ class DuckDB(Dialect):
 class PostgreSQL(Dialect):
     """A CTE that is used once is written into its place unless told otherwise; exp() refuses to give zero."""
 
+    ignores_case = False
     longest_name = 63
 
-    def is_wrong(self, column: str, holds: Holds) -> str | None:
-        """As in DuckDB; and a boolean is read from its text."""
-        if holds == "boolean":
-            return f"CAST(pg_typeof({column}) AS TEXT) IN ('text', 'character varying', 'character')"
-        return f"CAST(pg_typeof({column}) AS TEXT) ~* '{NO_TEXT}'" if holds == "text" else None
+    def is_wrong(self, column: str, holds: Holds) -> str:
+        return f"(CAST(pg_typeof({column}) AS TEXT) ~* '{NO_TEXT}') <> {holds != 'text'}"
 
     def as_number(self, column: str, holds: Holds) -> str:
         if holds == "moment":

@@ -25,8 +25,6 @@ from tanager.export.sql import write_sql
 from tanager.files.paths import OutputKind, atomic_write, begins_with, check_writable
 from tanager.registry import check_option
 
-MISSING = ("as-fitted", "refuse")
-
 
 @dataclass(frozen=True)
 class Target:
@@ -35,35 +33,26 @@ class Target:
     write   turns a program, and options of the language, into the content of a file
     suffix  of such a file
     opening what stands before our mark in such a file, a regular expression; None where it is a workbook
-    rules   the rules for missing values that it has (`Program.missing_rule`); "tree sums" stands for "summed out"
-            where `Program.is_tree`
-    mixed   the rules that it has for a mixture
+    rules   whether it can sum unknown cells out and average over them; else rows with one are refused
+    mixed   whether it can express a mixture of networks
     """
 
     write: Callable[..., str | bytes]
     suffix: str
     opening: bytes | None
-    rules: tuple[str, ...] = ("looked up", "refused")
-    mixed: tuple[str, ...] = ("refused",)
-
-    def can_express(self, program: Program) -> bool:
-        if program.members:
-            return program.missing_rule in self.mixed
-        return program.missing_rule in self.rules or (
-            program.missing_rule == "summed out" and program.is_tree and "tree sums" in self.rules
-        )
+    rules: bool = False
+    mixed: bool = False
 
 
-EVERY_RULE = ("looked up", "refused", "summed out", "averaged")
 TARGETS: dict[str, Target] = {
     "sql": Target(write_sql, ".sql", b"-- "),
-    "python": Target(write_python, ".py", b"# ", EVERY_RULE, ("refused", "summed out")),
-    "js": Target(write_javascript, ".js", b"// ", EVERY_RULE),
-    "ts": Target(write_types, ".d.ts", b"// ", EVERY_RULE),
-    "c": Target(write_c, ".h", rb"/\*\n \* ", ("looked up", "refused", "tree sums")),
+    "python": Target(write_python, ".py", b"# ", rules=True, mixed=True),
+    "js": Target(write_javascript, ".js", b"// ", rules=True),
+    "ts": Target(write_types, ".d.ts", b"// ", rules=True),
+    "c": Target(write_c, ".h", rb"/\*\n \* "),
     "onnx": Target(write_onnx, ".onnx", rb"\x08[^A-Za-z]{1,8}"),
-    "scorecard": Target(write_scorecard, ".csv", b"attribute,state,[^\n]*\n|<!doctype html>\n<!-- ", mixed=()),
-    "excel": Target(write_excel, ".xlsx", None, mixed=()),
+    "scorecard": Target(write_scorecard, ".csv", b"attribute,state,[^\n]*\n"),
+    "excel": Target(write_excel, ".xlsx", None),
 }
 
 
@@ -71,17 +60,15 @@ def write_export(
     clf: TableClassifier | DecidingClassifier,
     to: str,
     path: str | os.PathLike[str] | None,
-    missing: str,
     rename: Mapping[str, str] | None,
     options: Mapping[str, object],
 ) -> str | bytes | Path:
     """See `tanager.export.export`."""
     clf = _model(clf)
     target = TARGETS[check_option("to", to, TARGETS)]
-    check_option("missing", missing, MISSING)
     if path is not None:
         check_writable(path)
-    content = target.write(_program(clf, to, missing == "refuse", rename), **_options(to, target, options))
+    content = target.write(_program(clf, to, rename), **_options(to, target, options))
     if path is None:
         return content
     with atomic_write(path) as stream:
@@ -111,22 +98,14 @@ def export_kind(to: str) -> OutputKind:
     return OutputKind(f"an export of `tanager export --to {to}`", begins_with(b"(?:" + opening + b")" + MARK.encode()))
 
 
-def _program(clf: TableClassifier, to: str, refuse: bool, rename: Mapping[str, str] | None) -> Program:
-    program = Program.of(clf, refuse, rename)
-    if TARGETS[to].can_express(program):
-        return program
-    able = [name for name, target in TARGETS.items() if target.can_express(program)]
-    if program.members and not TARGETS[to].mixed:
+def _program(clf: TableClassifier, to: str, rename: Mapping[str, str] | None) -> Program:
+    program, target = Program.of(clf, rename), TARGETS[to]
+    if program.members and not target.mixed:
         raise OptionError(
             f"the model is a mean of several networks, which {to} cannot express.",
-            hint="python, js, c, sql and onnx can; structure='tan' learns one network.",
+            hint="python can; structure='tan' learns one network.",
         )
-    rule = {"averaged": "averages over what a missing cell may hold", "summed out": "sums a missing cell out"}
-    raise OptionError(
-        f"the model {rule[program.missing_rule]}, which {to} cannot express.",
-        hint="missing='refuse' gives rows with a missing cell no probabilities (a model that has states for the "
-        f"missing cells of its training rows refuses few); {', '.join(able)} can express it.",
-    )
+    return program if target.rules or program.missing_rule == "looked up" else program.refusing(to)
 
 
 def _options(to: str, target: Target, options: Mapping[str, object]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 const REFUSED = -1;
 const isMissing = (code, node) => code === MODEL.columns[node].states;
-const maps = MODEL.columns.map(({ categories }) => categories && new Map(categories.map((key, code) => [key, code])));
+const maps = MODEL.columns.map(({ categories }) => categories && new Map(categories));
 
 // Dates are microseconds since 1970; text of a date is in ISO 8601, and without a zone it is UTC.
 function asNumber(cell, column) {
@@ -31,6 +31,7 @@ function encode(cell, node) {
   }
   if (maps[node] && maps[node].size === 0) return column.unseen;
   const number = asNumber(cell, column);
+  if (!Number.isFinite(number)) return REFUSED;
   if (maps[node]) return maps[node].get(number) ?? column.unseen;
   // How many cuts are at or below the number.
   let low = 0, high = column.cuts.length;
@@ -45,15 +46,7 @@ const coarsen = (node, code) => (MODEL.columns[node].coarse ? MODEL.columns[node
 
 // The sum of each class, of codes that all have entries.
 function lookUp(codes) {
-  if (MODEL.members.length === 0) return addUp(codes, MODEL);
-  const found = MODEL.members.map((member) => addUp(codes, member));
-  return MODEL.intercept.map((_, c) => {
-    const highest = Math.max(...found.map((logs) => logs[c]));
-    return highest === -Infinity ? highest : highest + Math.log(found.reduce((sum, logs) => sum + Math.exp(logs[c] - highest), 0));
-  });
-}
-
-function addUp(codes, { intercept, terms }) {
+  const { intercept, terms } = MODEL;
   const logs = Float64Array.from(intercept);
   const coarse = codes.map((code, node) => coarsen(node, code));
   for (const { attributes, steps, table } of terms) {
