@@ -73,7 +73,7 @@ def test_the_first_lines_say_what_becomes_of_a_missing_cell(naive):
     clf = AdditiveClassifier().fit(pa.table({"size": sizes, "hue": ["a", "b", "a"] * 10}), ["no", "no", "yes"] * 10)
     for model, to, words in (
         (clf, "python", "is averaged over what it may hold"),
-        (clf, "c", "A row with an unknown cell is refused"),
+        (clf, "c", "which Python averages over or sums out, has no probabilities"),
         (naive, "c", "An unknown cell has a number of its own"),
     ):
         head = export(model, to)[:1500]

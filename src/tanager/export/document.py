@@ -156,7 +156,7 @@ MISSING_RULES = {
     "looked up": "An unknown cell has a number of its own, as in Python.",
     "summed out": "An unknown cell is summed out, as in Python.",
     "averaged": "A row with an unknown cell is averaged over what it may hold, as in Python.",
-    "refused": "A row with an unknown cell is refused: it has no probabilities (in Python they are averaged or summed).",
+    "refused": "A row with an unknown cell, which Python averages over or sums out, has no probabilities.",
 }
 
 
