@@ -37,6 +37,7 @@ ESTIMATORS = [
     BayesianNetworkClassifier("hill-climb"),
     tanager.BayesianNetworkClassifier("naive-bayes", categorical_features="all"),
     tanager.FixedDecisionClassifier(tanager.NaiveBayesClassifier()),
+    tanager.classifiers.NaiveBayesClusterer(),
     tanager.table.MDLPDiscretizer(),
 ]
 

@@ -13,13 +13,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tanager.additive.importance import class_odds
 from tanager.additive.model import AdditiveTrace, AnyModel
 from tanager.arrays import Codes
 from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
-from tanager.classifiers.coded_table import CodedTable, RowNeeds, code_stream, code_table, read_labelled
+from tanager.classifiers.coded_table import (
+    CodedTable,
+    RowNeeds,
+    check_columns,
+    code_stream,
+    code_table,
+    read_labelled,
+)
 from tanager.classifiers.importance import attribute_importance
 from tanager.classifiers.intervals import Preparation
 from tanager.classifiers.learning import Learnt, Trace, add_hidden_codes
@@ -306,7 +313,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
     ) -> tuple[TrainingTable, TableSchema]:
         """A table in memory, checked, and what its columns hold."""
         training = weigh_classes(read_training(X, y, sample_weight, unlabelled=True), self.class_weight)
-        self._check_columns(X, training.table, reset=True)
+        check_columns(self, X, training.table, reset=True)
         if not needs.unlabelled:
             warn_left_out(training)
         schema = learn_schema(
@@ -353,18 +360,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         finally:
             reader.close()
 
-    def _check_columns(self, X: object, table: RawTable, reset: bool) -> None:
-        """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if table.named and reset and not hasattr(self, "feature_names_in_"):
-            self.feature_names_in_ = np.array(table.names, dtype=object)
-
 
 def encode_table(clf: TableClassifier, X: object) -> tuple[RawTable, Codes]:
     """A table to predict: as it was read, and as the codes of all attributes of the model."""
     with thread_limit(clf.n_jobs):
         table = read_columns(X)
-        clf._check_columns(X, table, reset=False)
+        check_columns(clf, X, table, reset=False)
         return table, add_hidden_codes(clf.encoder_.encode(table), clf.model_.n_states)
 
 

@@ -16,10 +16,10 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.arrays import Array, Codes
+from tanager.classifiers.coded_table import check_columns
 from tanager.errors import OptionError
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
-from tanager.table.columns import RawTable
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import read_columns
@@ -91,13 +91,11 @@ class NaiveBayesClusterer(ClusterMixin, BaseEstimator):
         if not self.alpha > 0 or not self.tol > 0:
             raise OptionError(f"alpha={self.alpha!r} and tol={self.tol!r} must be numbers above zero.")
         table = read_columns(X)
+        check_columns(self, X, table, reset=True)
         rows = read_rows(table, np.zeros(table.n_rows, dtype=int), sample_weight)
         cut = choose_discretizer(self.discretizer)
         schema = learn_schema(rows.table, rows.target, rows.class_codes, rows.weights, cut, self.categorical_features)
         self.encoder_ = TableEncoder(schema)
-        self.n_features_in_ = len(schema.attributes)
-        if schema.named:
-            self.feature_names_in_ = np.array([column.name for column in schema.attributes], dtype=object)
         # Random numbers go to columns by name, so that their order is no part of the table.
         names = [column.name for column in schema.attributes]
         order = sorted(range(len(names)), key=names.__getitem__) if schema.named else list(range(len(names)))
@@ -116,7 +114,7 @@ class NaiveBayesClusterer(ClusterMixin, BaseEstimator):
             )
         self.network_ = found.network(columns).reordered([*np.argsort(order).tolist(), len(order)])
         self.log_likelihood_, self.n_iter_ = found.log_likelihood, found.n_iter
-        self.labels_ = self.predict(table)
+        self.labels_ = self.predict(X)
         return self
 
     def predict_proba(self, X: object) -> Array:
@@ -141,7 +139,8 @@ class NaiveBayesClusterer(ClusterMixin, BaseEstimator):
 
     def _log_joint(self, X: object) -> Array:
         check_is_fitted(self, "network_")
-        table = X if isinstance(X, RawTable) else read_columns(X)
+        table = read_columns(X)
+        check_columns(self, X, table, reset=False)
         indicators = one_hot(self.encoder_.encode(table), self.network_.n_states[:-1])
         logs = np.log(np.vstack([each.T for each in self.network_.tables[:-1]]))
         joint: Array = indicators @ logs + np.log(self.network_.tables[-1])

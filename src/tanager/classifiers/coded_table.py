@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.family import CountTable, Family
 from tanager.counts.running_counts import CountedRows, RunningCounts
 from tanager.table.binning import ValueRows, cut_at_every_value, fine_places, is_worth_cutting_again
-from tanager.table.columns import NumericColumn
+from tanager.table.columns import NumericColumn, RawTable
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import encode_rows, without_class
 from tanager.table.rows import Needs, Rows, Weights
@@ -163,6 +164,13 @@ def read_labelled(
     """Rows that have a class, checked against the columns and classes of the training rows of a fitted classifier."""
     check_is_fitted(clf)
     rows = read_rows(X, y, sample_weight, clf.classes_, unlabelled=True)
-    clf._check_columns(X, rows.table, reset=False)
+    check_columns(clf, X, rows.table, reset=False)
     warn_left_out(rows)
     return rows
+
+
+def check_columns(estimator: BaseEstimator, X: object, table: RawTable, reset: bool) -> None:
+    """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if table.named and reset and not hasattr(estimator, "feature_names_in_"):
+        estimator.feature_names_in_ = np.array(table.names, dtype=object)

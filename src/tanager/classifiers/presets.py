@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier, ClassifierOptions
-from tanager.classifiers.coded_table import CodedTable, code_table
+from tanager.classifiers.coded_table import CodedTable, check_columns, code_table
 from tanager.classifiers.learning import Learnt
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import CountTable
@@ -122,7 +122,7 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
         first = _check_partial_fit_first_call(self, classes)
         with thread_limit(self.n_jobs):
             rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
-        self._check_columns(X, rows.table, reset=first and not fitted)
+        check_columns(self, X, rows.table, reset=first and not fitted)
         warn_left_out(rows)
         with thread_limit(self.n_jobs):
             if fitted and self._statistics is None:
