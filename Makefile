@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-exports test-torch browser lint format bench bench-scale experiments experiments-slow mutants coverage fuzz faults dist docs site pictures summary clean
+.PHONY: demo test test-exports test-torch browser lint format bench bench-scale experiments experiments-slow mutants coverage clients fuzz faults dist docs site pictures summary clean
 
 demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
@@ -120,6 +120,9 @@ coverage: $(COVERED) browser  ## which lines the tests run, written to docs/line
 $(COVERED): $(VENV)/.test
 	$(BIN)/python -m pip install -q pytest-cov
 	touch $@
+
+clients: $(VENV)/.test  ## libraries that use Tanager, each installed and tried, written to docs/clients_table.md
+	$(BIN)/python -m clients.run
 
 # Seconds of an attack.
 SECONDS ?= 60

@@ -14,8 +14,14 @@ import pytest
 from sklearn.base import clone
 
 import tanager
-from tanager import AdditiveClassifier, BayesianNetworkClassifier, FixedDecisionClassifier, TunedDecisionClassifierCV
-from tanager.classifiers import NaiveBayesClassifier, TANClassifier
+from tanager import (
+    AdditiveClassifier,
+    BayesianNetworkClassifier,
+    FixedDecisionClassifier,
+    TunedDecisionClassifierCV,
+    classifiers,
+)
+from tanager.classifiers import NaiveBayesClassifier, NaiveBayesClusterer, TANClassifier
 from tanager.edits import Edit
 from tanager.files import TRUSTED_TYPES
 from tanager.structure import Tree
@@ -49,9 +55,15 @@ ESTIMATORS = {
     "naive Bayes, batches": NaiveBayesClassifier(),
     "mixture": BayesianNetworkClassifier("aode", parameters="frequency"),
     "trees": BayesianNetworkClassifier("tree-average", parameters="frequency"),
+    "clusters": NaiveBayesClusterer(random_state=0),
     "costs": FixedDecisionClassifier(NaiveBayesClassifier(), costs={("ill", "well"): 10}),
     "threshold": TunedDecisionClassifierCV(NaiveBayesClassifier(), sensitivity=0.9, pos_label="ill"),
 }
+
+
+def test_every_public_estimator_is_here():
+    public = {*classifiers.__all__, *(name for name in tanager.__all__ if "Classifier" in name)} - {"information", "structure_score"}
+    assert {type(each).__name__ for each in ESTIMATORS.values()} == public
 
 
 @pytest.fixture(scope="module", params=ESTIMATORS)

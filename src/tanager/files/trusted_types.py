@@ -13,6 +13,7 @@ from tanager.additive.forest import Forest
 from tanager.additive.model import AdditiveTrace
 from tanager.check import preprocessing
 from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.clustering import NaiveBayesClusterer
 from tanager.classifiers.learning import Trace
 from tanager.decide import Decision, DecisionQuality, RuleCost
 from tanager.decide.classifiers import DecidingClassifier
@@ -36,7 +37,7 @@ from tanager.uncertainty.bootstrap import BootstrapPosterior
 from tanager.uncertainty.dirichlet import DirichletPosterior
 from tanager.uncertainty.reference import Features, ReferencePosterior, Terms
 
-ESTIMATORS = (TableClassifier, DecidingClassifier, MDLPDiscretizer)
+ESTIMATORS = (TableClassifier, DecidingClassifier, MDLPDiscretizer, NaiveBayesClusterer)
 PARTS = (
     *(type(make()) for parts in (STRUCTURES, SCORES, PARAMETERS) for make in parts.values()),
     Fixed,

@@ -1,0 +1,1 @@
+"""Libraries that use Tanager, each tried in an environment of its own: `make clients`."""
