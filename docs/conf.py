@@ -14,6 +14,7 @@ version = release = tanager.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery"]
 # Included by other pages.
 exclude_patterns = ["_build", "missing_data_table.md", "classics_table.md", "smoothing_table.md", "export_speed.md"]
+exclude_patterns += ["clients_table.md"]
 templates_path = ["_templates"]
 default_role = "py:obj"
 myst_heading_anchors = 3
