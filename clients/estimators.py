@@ -11,7 +11,7 @@ from sklearn.base import clone
 import tanager
 from tanager import classifiers
 
-ESTIMATORS = {name: getattr(classifiers, name)() for name in classifiers.__all__ if name.startswith(tuple("ABHKNST"))}
+ESTIMATORS = {name: getattr(classifiers, name)() for name in classifiers.__all__ if "Cl" in name}
 ESTIMATORS["FixedDecisionClassifier"] = tanager.FixedDecisionClassifier(
     tanager.NaiveBayesClassifier(), costs={("ill", "well"): 10}
 )
