@@ -13,8 +13,15 @@ version = release = tanager.__version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery"]
 # Included by other pages.
-exclude_patterns = ["_build", "missing_data_table.md", "classics_table.md", "smoothing_table.md", "export_speed.md"]
-exclude_patterns += ["clients_table.md"]
+exclude_patterns = [
+    "_build",
+    "missing_data_table.md",
+    "classics_table.md",
+    "smoothing_table.md",
+    "export_speed.md",
+    "install_size.md",
+    "clients_table.md",
+]
 templates_path = ["_templates"]
 default_role = "py:obj"
 myst_heading_anchors = 3
@@ -31,7 +38,7 @@ html_title = "Tanager"
 html_show_sourcelink = False
 html_static_path = ["_static"]
 html_css_files = ["docs.css"]
-html_sidebars = {"start": []}
+html_sidebars = {"start": [], "measurements": []}
 html_theme_options: dict[str, Any] = {
     "navbar_end": ["versions", "theme-switcher"],
     "navbar_persistent": ["search-button"],

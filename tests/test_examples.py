@@ -232,11 +232,15 @@ def names_in_reference() -> dict[str, list[str]]:
 
 
 def run_page(page: Path, namespace: dict[str, object]) -> Iterable[tuple[str, str]]:
-    """Run the Python blocks of a page one after the other: what each prints, and what the page shows right below it."""
+    """Run the Python blocks of a page, on the page "Start" commands too: what each prints, and what the page shows."""
     text = page.read_text()
     for block in BLOCK.finditer(text):
-        if block[1] == "python":
+        commands = page.stem == "start" and block[1] == "sh" and re.findall(r"^tanager (.*)$", block[2], re.MULTILINE)
+        if block[1] == "python" or commands:
             with contextlib.redirect_stdout(io.StringIO()) as stream:
-                exec(compile(block[2], page.name, "exec", dont_inherit=True), namespace)
+                for command in commands or ():
+                    assert run(shlex.split(command)) == 0, command
+                if block[1] == "python":
+                    exec(compile(block[2], page.name, "exec", dont_inherit=True), namespace)
             shown = OUTPUT.match(text, block.end())
             yield stream.getvalue(), shown[1] if shown else ""

@@ -47,3 +47,10 @@ def test_a_release_names_its_address_in_the_metadata():
 def test_the_release_workflow_names_the_address_before_it_builds():
     steps = (ROOT / ".github" / "workflows" / "release.yml").read_text()
     assert 0 < steps.index("docs/name_address.py") < steps.index("make dist")
+
+
+def test_every_action_of_a_workflow_is_pinned_by_its_hash():
+    text = "".join(file.read_text() for file in sorted((ROOT / ".github" / "workflows").glob("*.yml")))
+    used = re.findall(r"uses: (\S+)", text)
+    assert len(used) > 10
+    assert [action for action in used if not re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", action)] == []

@@ -56,8 +56,8 @@ class AdditiveModel(HasColumns):
     forest : Forest or None
         Trees over the attributes' states, each with a mean of zero over the training rows.
     tree_share : float
-        The sum over the training rows of |tree part| of the log odds divided by that of |tree part| + |readable part|,
-        both centred (`importance.tree_share`); of the model as it was fitted, whatever was edited since.
+        The sum over the training rows of abs(tree part) of the log odds, divided by that of abs(tree part) plus
+        abs(readable part), both centred (`importance.tree_share`). Edits do not change it.
     pair_densities : tuple of arrays (parent's coarse states, child's)
         For each pair the share of the training rows in each cell, of those that have both; none where it is not known.
 
@@ -334,7 +334,7 @@ class AdditiveTrace(ParameterTrace):
     zero_attributes    names of the attributes whose effects are all exactly zero
     monotone           names of the attributes whose effects were constrained
     validation_losses  what was tried on the folds, in words, and its mean validation loss, in the order of the trials
-    change_of_p        estimate of the largest |change of P(class | row)| if the fit went on; None if not known
+    change_of_p        estimate of the largest change of P(class given row) if the fit went on; None if not known
     seconds            that the fit took, by the clock on the wall; None where that is not known: files do not keep it
     """
 

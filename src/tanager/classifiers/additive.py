@@ -104,7 +104,7 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
     effects_ : table
         A line for each term, state and class: the value added to the log odds, and the share of the training rows.
     tree_share_ : float
-        Part of the log odds that comes from trees: sum |tree part| / sum (|tree part| + |readable part|).
+        Part of the log odds that comes from trees: sum of abs(tree part) / (abs(tree part) + abs(readable part)).
     trace_ : AdditiveTrace
         What cross-validation tried and chose.
     feature_importances_ : array of shape (n_features,)
