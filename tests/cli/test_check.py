@@ -1,4 +1,4 @@
-"""`tanager check` and recipes: from a table as it comes to a model that remembers how it was mended."""
+"""`tanager check` and recipes: from a table as it comes to a model that stores its preprocessing."""
 
 from __future__ import annotations
 
@@ -165,8 +165,11 @@ def test_check_looks_at_the_table_as_the_options_leave_it(dirty, capsys):
     options = ["--drop", "id", "--missing", "not known", "--fix", "other.json"]
     assert run(["check", "dirty.csv", "-c", "outcome", *options]) == 0
     out = capsys.readouterr().out
-    assert "'id'" not in out
+    assert "column 'id'" not in out
     assert "not known" not in out
+    assert "other.json: left out 'id', 'sex';" in out
+    assert run(["check", "dirty.csv", "-c", "outcome", "--recipe", "other.json"]) == 0
+    assert "no issue found" in capsys.readouterr().out
     recipe = load_recipe("other.json")
     assert (recipe.dropped, recipe.missing) == (("id", "sex"), ("not known",))
 

@@ -5,12 +5,60 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from sklearn.datasets import load_breast_cancer
 
+from cli.messy_files import CLASS, FILES, write_messy, write_text
 from tanager import load_model
 from tanager.cli.main import run
 from tanager.files import load_recipe
 
 FAST = ["--structure", "naive-bayes", "--parameters", "frequency"]
+
+EXPECTED = {
+    "titles.xlsx": ["sheet 'Data', header in row 4: 90 rows, 3 attributes", "nothing to fix"],
+    "two_sheets.xlsx": ["sheet 'Data', header in row 2: 90 rows, 3 attributes", "left out 'site'"],
+    "latin.csv": ["header in row 3: 90 rows, 3 attributes", "nothing to fix"],
+    "utf16.csv": ["90 rows, 3 attributes", "nothing to fix"],
+    "units.csv": ["90 rows, 3 attributes", "numbers read in 'mean radius', 'mean texture', 'mean perimeter'"],
+    "dates.csv": ["dates read in 'seen'; missing values recognised in 'region'"],
+    "identifiers.csv": ["90 rows, 3 attributes", "left out 'nr', 'patient', 'country'"],
+    "duplicates.csv": ["left out 'copy'", "1 more issue to look at"],
+    "leak.xlsx": ["spellings merged in 'Résultat'", "Warning  column 'discharged to' where it is missing predicts"],
+    "typos.csv": ["spellings merged in 'Résultat'", "numbers read in 'years'", "1 more issue to look at"],
+}
+"""What the command says of each messy file."""
+
+
+@pytest.fixture(scope="module")
+def clean() -> tuple[list[str], list[list[object]]]:
+    """The names and the rows of a small table, the class last."""
+    data = load_breast_cancer()
+    labels = [str(data.target_names[k]) for k in data.target[:90]]
+    rows = [[*map(float, row), label] for row, label in zip(data.data[:90, :3], labels, strict=True)]
+    return [*data.feature_names[:3], CLASS], rows
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_messy_file_ends_in_a_page(clean, tmp_path, monkeypatch, capsys, name):
+    monkeypatch.chdir(tmp_path)
+    write_messy(tmp_path, name, *clean)
+    assert run(["start", name, "--class", CLASS, *FAST]) == 0
+    out = capsys.readouterr().out
+    assert [words for words in EXPECTED[name] if words not in out] == []
+    assert Path(f"{name.split('.')[0]}-report.html").is_file()
+    assert 5 <= len(out.splitlines()) <= 10
+
+
+def test_a_table_is_the_same_however_it_is_written(clean, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_text(tmp_path / "clean.csv", [clean[0], *clean[1]])
+    assert run(["fit", "clean.csv", "--class", CLASS, *FAST, "-o", "m.json"]) == 0
+    for name in ["clean.csv", "titles.xlsx", "two_sheets.xlsx", "latin.csv", "utf16.csv"]:
+        if name in FILES:
+            write_messy(tmp_path, name, *clean)
+        assert run(["predict", "m.json", name, "--proba", "-o", f"{name}.out.csv"]) == 0
+        assert Path(f"{name}.out.csv").read_text() == Path("clean.csv.out.csv").read_text()
+    capsys.readouterr()
 
 
 def test_model_page_and_recipe_are_beside_the_table_and_never_over_a_file(iris, tmp_path, capsys):
@@ -39,7 +87,7 @@ def test_a_class_that_is_not_named_is_found_by_its_name_or_asked_for(iris, capsy
 
 @pytest.mark.parametrize(("answers", "classes", "columns"), [("yy", 2, 1), ("nn", 3, 2)])
 def test_on_a_terminal_a_person_decides(iris, monkeypatch, answers, classes, columns):
-    rows = [f"{k % 3},{'yYn'[k % 3]},{(k % 3) // 2}" for k in range(90)]
+    rows = [f"{k % 7 % 4},{'yYn'[k % 3]},{(k % 3) // 2}" for k in range(90)]
     Path("t.csv").write_text("\n".join(["a,class,leak", *rows]))
     given = iter(answers)
     monkeypatch.setattr("tanager.cli.start._on_terminal", lambda: True)

@@ -387,7 +387,7 @@ def test_of_several_sheets_the_first_that_holds_cells_is_read_and_named(tmp_path
     sheets = {"Empty": [], "Data": [[None], ["a", "b"], [1, 2], [None]], "Notes": [["x"]]}
     table, said = read(write_workbook(tmp_path / "a.xlsx", sheets))
     assert table.to_pydict() == {"a": [1], "b": [2]}
-    assert said[0].endswith("has 2 sheets; the first, 'Data', is read, not 'Notes'.")
+    assert said[0].endswith("has 2 sheets; 'Data' is read, not 'Notes'. Hint: --sheet names another.")
 
 
 def test_bad_workbooks_are_refused(tmp_path, monkeypatch):

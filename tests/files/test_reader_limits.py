@@ -18,7 +18,7 @@ from attack.files import workbook
 from tanager import DataError, DataWarning, FileError, MemoryLimitError, read_network
 from tanager.check.preprocessing import NOTHING_TO_DO
 from tanager.evaluate.specs import parse_part
-from tanager.files import compressed, read_csv
+from tanager.files import compressed, find_header
 from tanager.files import read_table as read_table_module
 from tanager.files.network_nodes import LOWER_BOUND
 from tanager.files.read_arff import ArffError, read_header, split_cells
@@ -226,7 +226,7 @@ def test_texts_of_parquet_are_read_as_they_were_written(tmp_path, monkeypatch, k
 @pytest.mark.parametrize("start", [b"a", b'"a\n'], ids=["one line", "a quoted name"])
 @pytest.mark.parametrize("reader", [read, open_batches], ids=["whole", "in batches"])
 def test_a_header_without_an_end_is_refused_where_it_is_too_long(tmp_path, monkeypatch, start, reader):
-    monkeypatch.setattr(read_csv, "LONGEST_HEADER", ROOM)
+    monkeypatch.setattr(find_header, "LONGEST_HEADER", ROOM)
     monkeypatch.setattr("tanager.files.read_table.STREAM_BLOCK", ROOM)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(start + b"a" * 40 * ROOM))
@@ -297,14 +297,14 @@ def test_a_text_that_cells_share_is_counted_for_each_before_it_is_held(tmp_path,
     monkeypatch.setattr(compressed, "ALWAYS_ALLOWED", 20 * ROOM)
     monkeypatch.setattr(compressed, "available_memory", lambda: 20 * ROOM)
     texts = ["name", "x" * ROOM]
-    with pytest.raises(MemoryLimitError, match="unpacks to more than"):
+    with pytest.raises(MemoryLimitError, match="unpacks to a table of more than"):
         read(write_shared(tmp_path, texts, [0] + [1] * 20, more))
     expected = {"name": ["name"] * 19 + ["x" * ROOM]}
     assert read(write_shared(tmp_path, texts, [0] * 20 + [1])).to_pydict() == expected
 
 
 def test_cells_that_hold_nothing_are_counted_before_they_are_held(tmp_path, little_memory):
-    with pytest.raises(MemoryLimitError, match="unpacks to more than"):
+    with pytest.raises(MemoryLimitError, match="unpacks to a table of more than"):
         read(write_sheet(tmp_path, '<row r="2000"><c r="Z2000"><v>1</v></c></row>'))
 
 

@@ -68,6 +68,7 @@ class Checkup:
     classes   the classes and their shares of the rows, in words
     columns   what each column is, in the table's order, the class last
     findings  the issues found
+    sheet, header_row  where the table is in its file, if that is known; rows are counted as a spreadsheet counts them
     """
 
     n_rows: int
@@ -75,6 +76,8 @@ class Checkup:
     classes: str
     columns: tuple[ColumnSummary, ...]
     findings: tuple[Finding, ...]
+    sheet: str | None = None
+    header_row: int | None = None
 
     @property
     def recipe(self) -> Recipe:
@@ -93,6 +96,8 @@ class Checkup:
         """As JSON has it."""
         return {
             "rows": self.n_rows,
+            "sheet": self.sheet,
+            "header_row": self.header_row,
             "class": self.target,
             "findings": [finding.to_dict() for finding in self.findings],
             "columns": [column.to_dict() for column in self.columns],
@@ -102,7 +107,7 @@ class Checkup:
     def __str__(self) -> str:
         lines = [*wrap(self._title, WIDTH), ""]
         for finding in self.findings:
-            lines += _finding_lines(finding)
+            lines += _finding_lines(finding, self.example(finding))
         return "\n".join([*lines, *([""] if self.findings else []), *_column_lines(self.columns)])
 
     @property
@@ -110,13 +115,30 @@ class Checkup:
         counts = [f"{len(self.of_severity(severity))} {severity}" for severity in SEVERITIES]
         issues = f"issues found: {', '.join(counts)}" if self.findings else "no issue found"
         of_class = f"; class {self.target!r}: {self.classes}" if self.target is not None else ""
-        return f"{self.n_rows:,} rows, {len(self.columns):,} columns{of_class}; {issues}"
+        place = f"{self.place[2:]}: " if self.place else ""
+        return f"{place}{self.n_rows:,} rows, {len(self.columns):,} columns{of_class}; {issues}"
+
+    @property
+    def place(self) -> str:
+        """Where the table is in its file, in words that follow the file's name; "" at its beginning."""
+        sheet = "" if self.sheet is None else f", sheet {self.sheet!r}"
+        return f"{sheet}, header in row {self.header_row}" if sheet or (self.header_row or 1) > 1 else ""
+
+    def example(self, finding: Finding) -> str:
+        """The row that shows an issue, in words; "" if there is none."""
+        if finding.row is None:
+            return ""
+        earlier = "" if finding.as_row is None else f"as {self._row_name(finding.as_row)}"
+        return f"{self._row_name(finding.row)}: {earlier or finding.example}".removesuffix(": ")
+
+    def _row_name(self, row: int) -> str:
+        """Rows of a file are counted as a spreadsheet counts them, others from 0."""
+        if self.header_row is None:
+            return f"row {row}"
+        return f"{'line' if self.sheet is None else 'Excel row'} {self.header_row + row + 1:,}"
 
     def _repr_html_(self) -> str:
-        issues = [
-            (each.severity, str(each), "" if each.row is None else f"row {each.row}: {each.example}", each.option)
-            for each in self.findings
-        ]
+        issues = [(each.severity, str(each), self.example(each), each.option) for each in self.findings]
         columns = [column.cells for column in self.columns]
         return html_table(self._title, ["", "issue", "example", "what to do"], issues) + html_table(
             "columns", ["column", "is", "distinct", "missing", "why"], columns
@@ -146,10 +168,9 @@ class Checkup:
         return ax
 
 
-def _finding_lines(finding: Finding) -> list[str]:
+def _finding_lines(finding: Finding, example: str) -> list[str]:
     """The issue, the row that shows it, and what fixes it, within the width of a page."""
-    shown = f" (row {finding.row}: {finding.example})" if finding.row is not None and finding.example else ""
-    body = wrap(f"{finding}{shown}", WIDTH - MARGIN)
+    body = wrap(f"{finding}{f' ({example})' if example else ''}", WIDTH - MARGIN)
     fix = wrap(f"-> {finding.option}", WIDTH - MARGIN, subsequent_indent="   ") if finding.option else []
     return [f"{finding.severity if k == 0 else '':<{MARGIN}}{line}" for k, line in enumerate([*body, *fix])]
 

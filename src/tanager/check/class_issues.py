@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,8 @@ from tanager.check.facts import ColumnFacts, Finding, Severity, TableFacts, drop
 from tanager.registry import list_names
 
 FEWEST_OF_A_CLASS = 10
+SIMILAR = 0.8
+"""Of two names, from which on one may be a typo of the other (difflib)."""
 ANOTHER = "name another column with --class"
 
 # A class that is a quantity
@@ -37,7 +41,9 @@ DIFFERENCE = 0.25
 """Between the shares of two classes that are missing; from here on it is an issue."""
 P_VALUE = 1e-4
 MAX_COLUMNS_NAMED = 5
-SEE_MISSING = 'missing="category" in Python makes missing a state; is it known before the class is?'
+IF_LATER = "if it is filled in only after the class is known, "
+ONLY_ONE = 0.95
+"""A column that is missing in this share of one class and in 1 minus this share of another reveals the class."""
 
 
 def find_class_issues(table: TableFacts) -> list[Finding]:
@@ -83,8 +89,13 @@ def _rare(target: ColumnFacts) -> Finding | None:
     names = list_names([target.show(row).strip("'") for row in rows], 3)
     many = f"{len(rare)} classes" if len(rare) > 1 else "a class"
     what = f"is the class, and has {many} with fewer than {FEWEST_OF_A_CLASS} rows: {names}"
+    common = [str(target.values[k]) for k in np.flatnonzero(target.counts >= FEWEST_OF_A_CLASS)]
+    for text in (str(target.values[position]) for position in rare):
+        if close := get_close_matches(text, common, n=1, cutoff=SIMILAR):
+            what += f"; is {text!r} a typo of {close[0]!r}?"
+            break
     share = target.counts[rare].sum() / target.n_rows
-    return target.finding("medium", what, "merge rare classes, or leave their rows out", rows[0], share)
+    return target.finding("medium", what, "correct or merge rare classes, or leave their rows out", rows[0], share)
 
 
 def describe_classes(target: ColumnFacts, most: int = 4) -> str:
@@ -103,7 +114,11 @@ def find_leaks(table: TableFacts) -> list[Finding]:
     target = table.target
     if target is None or len(target.values) < 2:
         return []
-    rows = np.flatnonzero(target.codes >= 0)
+    # Rows of a rare class, which may be a typo, are left out.
+    is_common = np.append(target.counts >= FEWEST_OF_A_CLASS, False)  # code -1 takes the last entry
+    rows = np.flatnonzero(is_common[target.codes])
+    if not len(rows):
+        return []
     rows = rows[:: -(-len(rows) // MAX_ROWS)]
     classes = target.codes[rows].astype(np.int64)
     by_guessing = len(rows) - int(np.bincount(classes).max())
@@ -162,42 +177,46 @@ def errors_of(
     return float((table * wrong).sum())
 
 
-def find_missing_values(table: TableFacts) -> list[Finding]:
+def find_missing_values(table: TableFacts, leaks: Sequence[Finding] = ()) -> list[Finding]:
     """Columns whose share of missing values differs between classes, the first few; and nearly empty columns."""
-    incomplete = [column for column in table.attributes if 0 < column.missing_share < 1]
-    by_class = [(column, what) for column in incomplete if (what := _missing_by_class(column, table.target))]
-    differs = [
-        column.finding("medium", what, SEE_MISSING, column.first_missing, column.missing_share)
-        for column, what in by_class
-    ]
+    known = {finding.column for finding in leaks}
+    incomplete = [column for column in table.attributes if 0 < column.missing_share < 1 and column.name not in known]
+    by_class = {column.name: found for column in incomplete if (found := _missing_by_class(column, table.target))}
+    revealing = [finding for finding in by_class.values() if finding.reveals_class]
+    differs = [finding for finding in by_class.values() if not finding.reveals_class]
     if len(differs) > MAX_COLUMNS_NAMED:
         what = f"{len(differs) - MAX_COLUMNS_NAMED} more columns have missing values that differ between classes"
-        differs[MAX_COLUMNS_NAMED:] = [Finding("medium", None, what, SEE_MISSING)]
-    named = {column.name for column, _ in by_class}
+        differs[MAX_COLUMNS_NAMED:] = [Finding("medium", None, what, f"{IF_LATER}leave them out with --drop")]
     for column in incomplete:
-        if column.missing_share >= HARDLY_ANYTHING and column.name not in named:
+        if column.missing_share >= HARDLY_ANYTHING and column.name not in by_class:
             what, option = f"is missing in {percent(column.missing_share)} of rows", drop_option(column.name)
             differs.append(column.finding("medium", what, option, column.first_missing, column.missing_share))
-    return differs
+    return revealing + differs
 
 
-def _missing_by_class(column: ColumnFacts, target: ColumnFacts | None) -> str:
-    """The classes with the largest and the smallest share of missing values, in words; "" if they hardly differ."""
+def _missing_by_class(column: ColumnFacts, target: ColumnFacts | None) -> Finding | None:
+    """The classes with the largest and the smallest share of missing values; None if they hardly differ.
+
+    A column that is missing in one class and in no other reveals that class, and so does one that no other class has.
+    """
     if target is None:
-        return ""
+        return None
     labelled = target.codes >= 0
     classes = target.codes[labelled]
     n_rows = np.bincount(classes, minlength=len(target.values))
     n_missing = np.bincount(classes[column.codes[labelled] < 0], minlength=len(n_rows))
     counted = n_rows >= FEWEST_OF_A_CLASS
     if counted.sum() < 2 or not 0 < n_missing[counted].sum() < n_rows[counted].sum():
-        return ""
+        return None
     shares = n_missing / np.maximum(n_rows, 1)
     most, least = int(np.where(counted, shares, -1).argmax()), int(np.where(counted, shares, 2).argmin())
-    if shares[most] - shares[least] < DIFFERENCE:
-        return ""
     counts = np.stack([n_missing, n_rows - n_missing])[:, counted]
-    if chi2_contingency(counts, correction=False).pvalue > P_VALUE:
-        return ""
+    if shares[most] - shares[least] < DIFFERENCE or chi2_contingency(counts, correction=False).pvalue > P_VALUE:
+        return None
     words = (f"{percent(float(shares[k]))} of {target.show(target.row_of(k))}" for k in (most, least))
-    return f"is missing in {' and in '.join(words)}"
+    what, option = f"is missing in {' and in '.join(words)}", IF_LATER + drop_option(column.name)
+    middle = np.sort(shares[counted])[1:-1]
+    reveals = shares[most] >= ONLY_ONE and shares[least] <= 1 - ONLY_ONE
+    reveals &= bool((middle <= 1 - ONLY_ONE).all() or (middle >= ONLY_ONE).all())
+    found = column.finding("high" if reveals else "medium", what, option, column.first_missing, column.missing_share)
+    return replace(found, reveals_class=bool(reveals))

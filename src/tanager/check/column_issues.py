@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import locale
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.check.facts import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
-from tanager.check.preprocessing import Category, Date, Drop, Merge, Number
-from tanager.check.text_values import MARKS, ORDERS, merge_key, parse_date, parse_number
+from tanager.check.preprocessing import Category, Date, Drop, Merge, Missing, Number
+from tanager.check.text_values import MARKS, ORDERS, PERCENT, UNITS, merge_key, parse_date, parse_number
 from tanager.registry import list_names
+from tanager.table.schema import format_values
 
 RECIPE = "tanager check --fix writes a recipe that reads them"
 NEARLY_ALL = 0.95
@@ -23,6 +26,8 @@ HAS_DIGIT = re.compile(r"\d")
 
 # Dates
 DAY_FIRST, MONTH_FIRST = "day-month-year", "month-day-year"
+MONTH_FIRST_IN = ("en_US", "English_United States")
+"""Locales that write the month first; it counts only where the cells do not say."""
 FEWEST_DATES = 5
 DATE_SAMPLE = 100
 """Distinct texts that are looked at first; where none of them is a date, the column holds no dates."""
@@ -37,6 +42,15 @@ MOST = 0.7
 MAX_NAMED = 5
 LEADING_ZERO = re.compile(r"0\d+\Z")
 
+# Texts and codes for missing values
+NAMES_OF_CLASSES = ("None", "-", ".")
+"""Marks that may be the name of a class."""
+UNKNOWN = frozenset(("unknown", "not known", "unspecified", "not specified", "missing", "not available", "n.a."))
+SENTINELS = frozenset([-1.0, *(sign * float(digit * n) for digit in "89" for n in (2, 3, 4, 5, 6) for sign in (1, -1))])
+"""-1, and 99, 999, ..., 88, 888, ... with either sign."""
+FEWEST_OTHERS = 5
+FEWEST_OF_A_CODE = 3
+
 # Identifiers and codes
 FEWEST_ROWS = 20
 FEWEST_NUMBERED = 10
@@ -49,7 +63,7 @@ CODE_WORDS = frozenset(("zip", "zipcode", "postcode", "postal", "plz", "code", "
 
 def find_column_issue(column: ColumnFacts, table: TableFacts) -> Finding | None:
     """The first issue of an attribute, in the order of the checks: a column is of one kind."""
-    checks = (_dates, _numbers, _free_text, _row_numbers, _identifier, find_spellings, _codes, _constant)
+    checks = (_dates, _numbers, _free_text, _row_numbers, _sentinel, _identifier, find_spellings, _codes, _constant)
     return next(filter(None, (check(column, table) for check in checks)), None)
 
 
@@ -70,7 +84,10 @@ def _dates(column: ColumnFacts, table: TableFacts) -> Finding | None:
         return None
     other = MONTH_FIRST if order == DAY_FIRST else DAY_FIRST
     ambiguous = order in (DAY_FIRST, MONTH_FIRST) and shares.get(other, 0.0) >= shares[order]
-    doubt = "; no cell tells the day from the month, so the day is taken as first" if ambiguous else ""
+    if ambiguous:
+        order = MONTH_FIRST if (locale.getlocale()[0] or "").startswith(MONTH_FIRST_IN) else DAY_FIRST
+    first = "month" if order == MONTH_FIRST else "day"
+    doubt = f"; no cell tells the day from the month, so the {first} is taken as first" if ambiguous else ""
     in_others = [flags for each, flags in are_dates.items() if each != order]
     only = are_dates[order] & ~np.logical_or.reduce([np.zeros(len(texts), dtype=bool), *in_others])
     row = column.row_of(int((only if only.any() else are_dates[order]).argmax()))
@@ -102,7 +119,7 @@ def _numbers(column: ColumnFacts, table: TableFacts) -> Finding | None:
     if share < 0.5 or are_numbers.sum() < FEWEST_NUMBERS:
         return None
     words = tuple(text for text, is_number in zip(column.texts, are_numbers, strict=True) if not is_number)
-    if style != STYLES[0]:
+    if style != (*STYLES[0], ""):
         return _separated_numbers(column, style, are_numbers, words, share)
     if not words:
         what = "holds numbers as text, so each is a category of its own"
@@ -110,11 +127,15 @@ def _numbers(column: ColumnFacts, table: TableFacts) -> Finding | None:
     return _words_among_numbers(column, are_numbers, words, share)
 
 
-def _best_style(column: ColumnFacts) -> tuple[tuple[str, str], NDArray[np.bool_]]:
-    """The separators with which most rows are numbers, none if equal; and which of the texts are."""
-    best, are_numbers = STYLES[0], np.zeros(len(column.texts), dtype=bool)
-    for style in STYLES:
-        if style == STYLES[0] or any(sign in text for text in column.texts for sign in style if sign and sign != "."):
+def _best_style(column: ColumnFacts) -> tuple[tuple[str, str, str], NDArray[np.bool_]]:
+    """The separators and the unit with which most rows are numbers, none if equal; and which of the texts are."""
+    held = [sum(column.counts[[unit in text for text in column.texts]]) for unit in UNITS[1:]]
+    unit = UNITS[1 + int(np.argmax(held))] if 2 * max(held) > column.n_observed else ""
+    best, are_numbers = (*STYLES[0], ""), np.zeros(len(column.texts), dtype=bool)
+    for thousands, decimal in STYLES:
+        signs = [sign for sign in (thousands, decimal) if sign and sign != "."]
+        if (thousands, decimal) == STYLES[0] or any(sign in text for text in column.texts for sign in signs):
+            style = thousands, decimal, unit
             parsed = np.array([parse_number(text, *style) is not None for text in column.texts])
             if column.counts[parsed].sum() > column.counts[are_numbers].sum():
                 best, are_numbers = style, parsed
@@ -122,16 +143,22 @@ def _best_style(column: ColumnFacts) -> tuple[tuple[str, str], NDArray[np.bool_]
 
 
 def _separated_numbers(
-    column: ColumnFacts, style: tuple[str, str], are_numbers: NDArray[np.bool_], words: tuple[str, ...], share: float
+    column: ColumnFacts,
+    style: tuple[str, str, str],
+    are_numbers: NDArray[np.bool_],
+    words: tuple[str, ...],
+    share: float,
 ) -> Finding:
-    thousands, decimal = style
-    separated = np.array([(thousands or decimal) in text for text in column.texts])
+    thousands, decimal, unit = style
+    separated = np.array([(thousands or unit or decimal) in text for text in column.texts])
     row = column.row_of(int((are_numbers & separated).argmax()))
-    between = f"{SEPARATORS[thousands]} between thousands" if thousands else "decimal commas"
-    both = " and decimal commas" if thousands and decimal == "," else ""
+    signs = [f"{SEPARATORS[thousands]} between thousands"] if thousands else []
+    signs += ["decimal commas"] if decimal == "," else []
+    signs += ["percent signs"] if unit == PERCENT else [unit] if unit else []
     rest = f"; the rest ({list_names(words, 3)}) is taken as missing" if words else ""
-    steps = (Number(column.name, thousands, decimal, words),) if len(words) <= MAX_WORDS else ()
-    return column.finding("high", f"holds numbers as text, with {between}{both}{rest}", RECIPE, row, share, steps)
+    steps = (Number(column.name, thousands, decimal, words, unit),) if len(words) <= MAX_WORDS else ()
+    what = f"holds numbers as text, with {' and '.join(signs)}{rest}"
+    return column.finding("high", what, RECIPE, row, share, steps)
 
 
 def _words_among_numbers(
@@ -152,26 +179,90 @@ def _words_among_numbers(
 
 def find_spellings(column: ColumnFacts, table: TableFacts) -> Finding | None:
     """Several spellings of one text; or cells that are blank, which look empty and are not."""
-    groups: dict[str, list[int]] = {}
-    for position, text in enumerate(column.texts):
-        groups.setdefault(merge_key(text), []).append(position)
+    groups = _spelling_groups(column)
     blank = groups.pop("", [])
     several = [group for group in groups.values() if len(group) > 1]
     if not several and not blank:
         return None
-    # Of each group the spelling that most rows have is kept, without stray blanks.
-    kept = tuple(" ".join(column.texts[max(group, key=lambda p: column.counts[p])].split()) for group in several)
+    kept = tuple(" ".join(column.texts[group[0]].split()) for group in several)
     spellings = [position for group in several for position in group]
     row = column.row_of(min(spellings, key=lambda p: column.counts[p]) if spellings else blank[0])
     changed = [position for position in spellings if column.texts[position] not in kept] + blank
     what = "holds cells of nothing but blanks"
     if several:
-        what = f"holds texts that differ only by blanks or case: {list_names([column.texts[p] for p in several[0]], 3)}"
-        what += f" and {len(several) - 1} more groups" if len(several) > 1 else ""
+        named = " and ".join(f"{kept[k]!r} in {len(group)} spellings" for k, group in enumerate(several[:2]))
+        more = f", and {len(several) - 2} more such texts" if len(several) > 2 else ""
+        what = f"holds texts that differ only by blanks or case: {named}{more}"
     share = column.counts[changed].sum() / column.n_rows
     severity: Severity = "high" if column is table.target else "medium"
     option = "tanager check --fix writes a recipe that merges them"
     return column.finding(severity, what, option, row, share, (Merge(column.name, kept),))
+
+
+def _spelling_groups(column: ColumnFacts) -> dict[str, list[int]]:
+    """The places of texts that are one but for blanks and case, the most common first."""
+    groups: dict[str, list[int]] = {}
+    for position in np.argsort(-column.counts, kind="stable").tolist() if column.texts else ():
+        groups.setdefault(merge_key(column.texts[position]), []).append(position)
+    return groups
+
+
+def merge_spellings(column: ColumnFacts) -> ColumnFacts:
+    """The column with the spellings of a text as one, which is written as the most common of them."""
+    groups = _spelling_groups(column)
+    groups.pop("", None)
+    if len(groups) == len(column.values) or not groups:
+        return column
+    places = np.full(len(column.values) + 1, -1)  # code -1 takes the last entry
+    for code, group in enumerate(groups.values()):
+        places[group] = code
+    return replace(
+        column, codes=places[column.codes], values=tuple(column.texts[group[0]] for group in groups.values())
+    )
+
+
+def find_missing_texts(column: ColumnFacts, is_class: bool = False) -> Finding | None:
+    """Texts in a column of words that stand for a missing value, or may."""
+    own = set(column.texts)
+    marks = [text for text in MARKS if text in own and text not in (NAMES_OF_CLASSES if is_class else ("None",))]
+    if {"+", "-"} <= own:
+        marks = [text for text in marks if text != "-"]
+    doubtful = [text for text in column.texts if merge_key(text) in UNKNOWN] if not is_class else []
+    texts = tuple(marks or doubtful)
+    if not texts or len(texts) == len(own):
+        return None
+    rows = np.isin(column.codes, [column.texts.index(text) for text in texts])
+    n_rows = int(rows.sum())
+    what = f"holds {list_names(texts, 3)} in {n_rows:,} row{'s'[: n_rows != 1]}"
+    row, share = int(rows.argmax()), rows.mean()
+    if marks:
+        option = "tanager check --fix writes a recipe that takes them as missing"
+        return column.finding("medium", f"{what}, as words", option, row, share, (Missing(column.name, texts),))
+    option = " ".join(f"--missing {shlex.quote(text)}" for text in texts[:MAX_NAMED])
+    return column.finding("low", f"{what}, a category like others: does it mean missing?", option, row, share)
+
+
+def reads(finding: Finding | None) -> bool:
+    """Whether the step of an issue takes care of texts that mean missing."""
+    return finding is not None and any(step.name in ("number", "date", "drop") for step in finding.steps)
+
+
+def _sentinel(column: ColumnFacts, table: TableFacts) -> Finding | None:
+    """A code for missing among numbers: an extreme value such as 999 or -1 that is unlike all others."""
+    if column.unit != "number" or len(column.values) <= FEWEST_OTHERS:
+        return None
+    values = np.asarray(column.values, dtype=np.float64)
+    for place, others in ((-1, values[:-1]), (0, values[1:])):
+        number, n_rows = float(values[place]), int(column.counts[place])
+        alone = number < 0 <= others[0] or abs(number - others[place]) > others[-1] - others[0]
+        if number in SENTINELS and alone and n_rows >= FEWEST_OF_A_CODE:
+            ends = format_values([float(others[0]), float(others[-1])], "number")
+            what = f"holds {number:g} in {n_rows:,} rows; its other values are {ends[0]} to {ends[1]}: is it missing?"
+            row = column.row_of(place % len(values))
+            option = f"tanager check --fix writes a recipe that takes {number:g} as missing"
+            steps = (Number(column.name, missing=(f"{number:g}",)),)
+            return column.finding("medium", what, option, row, n_rows / column.n_rows, steps)
+    return None
 
 
 def _free_text(column: ColumnFacts, table: TableFacts) -> Finding | None:

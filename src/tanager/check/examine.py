@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,14 @@ from sklearn.utils.validation import check_consistent_length
 
 from tanager.check.checkup import Checkup, ColumnSummary
 from tanager.check.class_issues import describe_classes, find_class_issues, find_leaks, find_missing_values
-from tanager.check.column_issues import MANY, find_column_issue, find_spellings
+from tanager.check.column_issues import (
+    MANY,
+    find_column_issue,
+    find_missing_texts,
+    find_spellings,
+    merge_spellings,
+    reads,
+)
 from tanager.check.facts import SEVERITIES, ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
 from tanager.check.preprocessing import Drop
 from tanager.runtime.resources import map_threads
@@ -39,10 +47,13 @@ def examine(
         target = ColumnFacts.of(_read_class(class_name or target_name(y, table.names), y, table.n_rows))
     facts = TableFacts(attributes, target, table.n_rows, leading_zeros)
     every = [find_column_issue(column, facts) for column in attributes]
-    for find in (find_repeated_columns, find_leaks, find_missing_values, find_repeated_rows):
-        every += find(facts)
+    every += [find_missing_texts(column) for column, found in zip(attributes, every, strict=True) if not reads(found)]
+    every += find_repeated_columns(facts) + find_repeated_rows(facts)
+    merged = replace(facts, target=None if target is None else merge_spellings(target))
+    leaks = find_leaks(merged)
+    every += leaks + find_missing_values(merged, leaks)
     if target is not None:
-        every += [*find_class_issues(facts), find_spellings(target, facts)]
+        every += [*find_class_issues(merged), find_spellings(target, facts), find_missing_texts(target, is_class=True)]
     place = {column.name: number for number, column in enumerate(facts.columns)}
     findings = sorted(
         (finding for finding in every if finding is not None),
@@ -51,9 +62,9 @@ def examine(
     return Checkup(
         n_rows=table.n_rows,
         target=None if target is None else target.name,
-        classes="" if target is None else describe_classes(target),
+        classes="" if target is None else describe_classes(merge_spellings(target)),
         columns=tuple(describe_column(column, column is target, findings) for column in facts.columns),
-        findings=_without_echoes(findings),
+        findings=_without_echoes(findings, None if target is None else target.name),
     )
 
 
@@ -66,9 +77,9 @@ def _read_class(name: str, y: object, n_rows: int) -> Column:
     return read_objects(name, labels)
 
 
-def _without_echoes(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Leave out an issue of a column that has a more severe one, unless preprocessing fixes it."""
-    worst = {finding.column for finding in findings if finding.severity == "high"}
+def _without_echoes(findings: Sequence[Finding], target: str | None) -> tuple[Finding, ...]:
+    """Leave out an issue of an attribute that has a more severe one, unless preprocessing fixes it."""
+    worst = {finding.column for finding in findings if finding.severity == "high"} - {target}
     return tuple(
         finding for finding in findings if finding.severity == "high" or finding.column not in worst or finding.steps
     )
@@ -149,4 +160,4 @@ def find_repeated_rows(table: TableFacts) -> list[Finding]:
     severity: Severity = "medium" if improbable and share >= WORTH_A_LOOK else "low"
     what = f"{n_repeated:,} of {table.n_rows:,} rows ({percent(share)}) repeat an earlier row"
     option = "if they are copies, leave them out: held-out rows must be new"
-    return [Finding(severity, None, what, option, row, f"as row {int(first[groups[row]]):,}", share)]
+    return [Finding(severity, None, what, option, row, share=share, as_row=int(first[groups[row]]))]

@@ -31,6 +31,7 @@ class Finding:
     example   the cell of the column in that row
     share     the share of the rows that have the issue
     steps     the preprocessing that fixes it
+    as_row    the earlier row that `row` repeats, or None
     reveals_class  whether the column may hold what is known only after the class is
     """
 
@@ -42,6 +43,7 @@ class Finding:
     example: str = ""
     share: float = 1.0
     steps: tuple[Step, ...] = ()
+    as_row: int | None = None
     reveals_class: bool = False
 
     def __str__(self) -> str:

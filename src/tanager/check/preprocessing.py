@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tanager.check.text_values import MARKS, ORDERS, merge_key, parse_date, parse_number
+from tanager.check.text_values import MARKS, ORDERS, UNITS, merge_key, parse_date, parse_number
 from tanager.errors import DataError
 from tanager.registry import check_option, list_names, nearest_first
 from tanager.table.read_columns import as_written, to_arrow
@@ -24,6 +24,8 @@ class Step(ABC):
 
     name: ClassVar[str]
     """What a recipe file calls the step."""
+    done: ClassVar[str]
+    """What the step did, before the names of columns."""
     column: str
 
     @abstractmethod
@@ -36,6 +38,7 @@ class Drop(Step):
     """Leave the column out."""
 
     name = "drop"
+    done = "left out"
 
     def apply(self, cells: pa.ChunkedArray, marks: bool) -> None:
         return None
@@ -46,6 +49,7 @@ class Missing(Step):
     """Take these texts as missing values."""
 
     name = "missing"
+    done = "missing values recognised in"
     texts: tuple[str, ...]
 
     def apply(self, cells: pa.ChunkedArray, marks: bool) -> pa.ChunkedArray:
@@ -57,6 +61,7 @@ class Merge(Step):
     """Write a cell as the one of `texts` that it is but for blanks and case; a cell of blanks is missing."""
 
     name = "merge"
+    done = "spellings merged in"
     texts: tuple[str, ...]
 
     def apply(self, cells: pa.ChunkedArray, marks: bool) -> pa.ChunkedArray:
@@ -66,22 +71,33 @@ class Merge(Step):
 
 @dataclass(frozen=True)
 class Number(Step):
-    """Read texts as numbers, those in `missing` as missing values."""
+    """Read texts as numbers, with a unit before or after them; take those in `missing` as missing values."""
 
     name = "number"
+    done = "numbers read in"
     thousands: str = ""
     decimal: str = "."
     missing: tuple[str, ...] = ()
+    unit: str = ""
 
     def __post_init__(self) -> None:
         check_option("decimal", self.decimal, (".", ","))
         check_option("thousands", self.thousands, ("", ",", ".", " ", "'"))
+        check_option("unit", self.unit, UNITS)
         if self.thousands == self.decimal:
             raise DataError(f"column {self.column!r}: {self.decimal!r} cannot separate thousands and decimals.")
 
     def apply(self, cells: pa.ChunkedArray, marks: bool) -> pa.ChunkedArray:
-        read = _reader(self, marks, "number", lambda text: parse_number(text, self.thousands, self.decimal))
-        return _map_texts(cells, read, pa.float64())
+        def parse(text: str) -> float | None:
+            return parse_number(text, self.thousands, self.decimal, self.unit)
+
+        if not _is_number(cells.type):
+            cells = _map_texts(cells, _reader(self, marks, "number", parse), pa.float64())
+        codes = [number for text in self.missing if (number := parse(text)) is not None]
+        if not codes or not _is_number(cells.type):
+            return cells
+        are_missing = pc.is_in(cells.cast(pa.float64()), value_set=pa.array(codes, pa.float64()))
+        return pc.if_else(are_missing, pa.scalar(None, cells.type), cells)
 
 
 @dataclass(frozen=True)
@@ -89,6 +105,7 @@ class Date(Step):
     """Read texts as dates in this order, those in `missing` as missing values; with the time of day where it counts."""
 
     name = "date"
+    done = "dates read in"
     order: str
     time: bool = False
     missing: tuple[str, ...] = ()
@@ -106,6 +123,7 @@ class Category(Step):
     """Take the cells as names, also where they look like numbers."""
 
     name = "category"
+    done = "codes kept as names in"
 
     def apply(self, cells: pa.ChunkedArray, marks: bool) -> pa.ChunkedArray:
         if pa.types.is_floating(cells.type):
@@ -150,6 +168,12 @@ class Recipe:
         lines = [f"{step.column}: {step.name}{_options(step)}" for step in self.steps]
         everywhere = [f"every column: missing (texts {', '.join(map(repr, self.missing))})"] * bool(self.missing)
         return "\n".join([*everywhere, *lines]) or "nothing to do"
+
+    @property
+    def summary(self) -> str:
+        """The steps in one line, grouped by what they do."""
+        columns = {step.done: [each.column for each in self.steps if each.done == step.done] for step in self.steps}
+        return "; ".join(f"{done} {list_names(names, 4)}" for done, names in columns.items()) or "nothing to fix"
 
     @property
     def dropped(self) -> tuple[str, ...]:
@@ -278,6 +302,10 @@ def _is_text(kind: pa.DataType) -> bool:
     """Whether a column of this type holds text, coded or not."""
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _without_texts(cells: pa.ChunkedArray, texts: Sequence[str]) -> pa.ChunkedArray:

@@ -7,8 +7,11 @@ import math
 import re
 from functools import lru_cache
 
-MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "-", ".")
+MARKS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "None", "?", "-", ".")
 """Texts that commonly stand for a missing value."""
+PERCENT = "%"
+UNITS = ("", PERCENT, "€", "$", "£", "¥", "EUR", "USD", "GBP", "CHF")
+"""What may stand before or after a number. Of a percentage a hundredth is the number."""
 BLANKS = " \t\r\n\u00a0\u202f\u2009"
 """A blank, tabs and line ends, and the narrow blanks that spreadsheets put between thousands."""
 ORDERS = {"day-month-year": "dmy", "month-day-year": "mdy", "year-month-day": "ymd"}
@@ -24,14 +27,28 @@ def merge_key(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def parse_number(text: str, thousands: str = "", decimal: str = ".") -> float | None:
-    """The number that a text is, or None; a thousands separator may stand only before three digits."""
-    match = _number_pattern(thousands, decimal).match(text.strip(BLANKS))
+def parse_number(text: str, thousands: str = "", decimal: str = ".", unit: str = "") -> float | None:
+    """The number that a text is, or None; a thousands separator may stand only before three digits.
+
+    A currency may be left out, a percent sign not.
+    """
+    text = text.strip(BLANKS)
+    if unit and unit in text:
+        number = parse_number(without_unit(text, unit), thousands, decimal)
+        return number / 100 if number is not None and unit == PERCENT else number
+    match = None if unit == PERCENT else _number_pattern(thousands, decimal).match(text)
     if match is None:
         return None
     plain = match[0].translate(str.maketrans("", "", BLANKS if thousands == " " else thousands))
     value = float(plain.replace(decimal, ".").replace("\u2212", "-"))
     return value if math.isfinite(value) else None
+
+
+def without_unit(text: str, unit: str) -> str:
+    """The text without a unit at its end or start, also after a sign."""
+    sign = text[:1] if text[:1] in ("-", "+", "\u2212") else ""
+    rest = text[len(sign) :].strip(BLANKS)
+    return sign + (rest.removesuffix(unit) if rest.endswith(unit) else rest.removeprefix(unit)).strip(BLANKS)
 
 
 @lru_cache

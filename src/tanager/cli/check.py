@@ -11,7 +11,7 @@ import typer
 
 from tanager.cli import options
 from tanager.cli.output import output_file
-from tanager.runtime.progress import say, working
+from tanager.runtime.progress import working
 
 
 @options.grouped
@@ -34,6 +34,7 @@ def check(
 
       tanager check patients.xlsx --class outcome
       tanager check patients.xlsx --class outcome --fix recipe.json
+      tanager check patients.xlsx --class outcome --recipe recipe.json
       tanager check patients.csv --class outcome --drop name --missing unknown --json
     """
     from tanager.cli.training_data import check_file
@@ -47,6 +48,8 @@ def check(
     if fix == "-":
         return
     print(json.dumps({**checkup.to_dict(), "recipe": recipe.to_dict()}, indent=2) if as_json else checkup)
-    if fix is not None:
+    if fix is not None and not as_json:
         of_class = [] if class_column is None else ["--class", class_column]
-        say(f"Then: {shlex.join(['tanager', 'fit', data, *of_class, '--recipe', fix, '-o', 'model.json'])}")
+        print(f"\n{fix}: {recipe.summary}")
+        print(f"Look again: {shlex.join(['tanager', 'check', data, *of_class, '--recipe', fix])}")
+        print(f"Then learn: {shlex.join(['tanager', 'fit', data, *of_class, '--recipe', fix, '-o', 'model.json'])}")

@@ -119,7 +119,12 @@ class WantedDecision:
         from tanager.decide.decision import read_costs, read_price
 
         if self.threshold is None:
-            costs = dict(_read_cost(text, classes) for text in self.cost or ())
+            costs: dict[tuple[Category, Category], float] = {}
+            for text in self.cost or ():
+                mistake, cost = _read_cost(text, classes)
+                if costs.setdefault(mistake, cost) != cost:
+                    words = f"--cost says twice, and differently, what {mistake[0]}:{mistake[1]} costs."
+                    raise OptionError(words, hint="give it once.")
             return CostDecision(tuple(classes), read_costs(costs, classes), read_price(self.ask))
         name, threshold = read_class_number("--threshold", self.threshold)
         if not 0.0 <= threshold <= 1.0:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from tanager.check.preprocessing import Recipe
     from tanager.classifiers.base import TableClassifier
+    from tanager.files.read_csv import CellRules
     from tanager.table.schema import Category
 
 MODEL = "Model"
@@ -117,7 +118,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table to learn from is read: texts that mean missing, columns to leave out, and a preprocessing file."""
+    """How a table to learn from is read: its place, texts that mean missing, columns to drop, a preprocessing file."""
 
     missing: Missing = None
     drop: Drop = None
@@ -127,6 +128,24 @@ class Reading:
             "--recipe", metavar="FILE", help="What to do to the table first: a file of `tanager check --fix`."
         ),
     ] = None
+    sheet: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", show_default="the one with the class", help="The sheet of an Excel workbook."),
+    ] = None
+    header_row: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", show_default="found", help="The row with the names of the columns, counted from 1."
+        ),
+    ] = None
+
+    def rules(self, recipe: Recipe, class_column: str | None) -> CellRules:
+        """How the table in a file is read."""
+        from tanager.files.read_csv import CellRules
+
+        expected = [] if class_column is None else [class_column]
+        place = {"sheet": self.sheet, "header_row": self.header_row}
+        return CellRules.given(recipe.missing, recipe.texts, expected=expected, **place)
 
     def preprocessing(self, class_column: str | None) -> Recipe:
         """All that is done to the table before a model sees it; a model remembers it."""

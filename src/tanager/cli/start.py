@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tanager.check.checkup import Checkup
-    from tanager.check.preprocessing import Recipe, Step
+    from tanager.check.preprocessing import Recipe
     from tanager.classifiers.base import TableClassifier
     from tanager.cli.training_data import NamedLabels
     from tanager.metrics import Quality
@@ -27,15 +27,8 @@ CLASS_NAMES = ("class", "target", "label", "outcome", "diagnosis", "y")
 """Names of columns that are taken as the class without a question."""
 MOST_CLASSES = 20
 """A column with more distinct values is not proposed as the class."""
-FIXES = {
-    "drop": "left out",
-    "missing": "missing values recognised in",
-    "merge": "spellings merged in",
-    "number": "numbers read in",
-    "date": "dates read in",
-    "category": "codes kept as names in",
-}
-"""What a step of the preprocessing did, before the names of its columns."""
+MAX_WARNINGS = 3
+"""Issues of high severity that are named."""
 
 
 @options.grouped
@@ -57,6 +50,7 @@ def start(
       tanager start patients.xlsx --class outcome
       tanager start patients.csv --class outcome --drop name --missing unknown
     """
+    from tanager.check import check
     from tanager.cli.training_data import check_file, read_unchecked, streams
     from tanager.files.json_file import save_recipe
     from tanager.runtime.progress import working
@@ -71,11 +65,11 @@ def start(
     with working(f"Checking {data}"):
         checkup, recipe = check_file(data, target, reading)
     recipe = _ask_about_fixes(checkup, recipe)
-    X, y = read_unchecked(data, target, recipe)
-    print(f"Read     {data}: {X.num_rows:,} rows, {X.num_columns:,} attributes")
-    print(f"Class    {target!r} ({how}): {checkup.classes}")
-    print(f"Fixed    {_describe_fixes(recipe.steps)}")
-    _print_warnings(data, target, X, y)
+    X, y = read_unchecked(data, target, reading, recipe)
+    print(f"Read     {data}{checkup.place}: {X.num_rows:,} rows, {X.num_columns:,} attributes")
+    checked = check(X, y)
+    y.issues = tuple(map(str, checked.of_severity("high")))  # for the model and the page
+    _print_findings(data, target, how, files["recipe"], recipe, checked)
     save_recipe(recipe, files["recipe"])
     clf, quality = _fit_and_write(data, X, y, kind, recipe, files)
     _print_results(clf, kind.structure, quality, files, Path(data).suffix)
@@ -140,23 +134,17 @@ def _ask_about_fixes(checkup: Checkup, recipe: Recipe) -> Recipe:
     return replace(recipe, steps=tuple(steps))
 
 
-def _describe_fixes(steps: tuple[Step, ...]) -> str:
-    """The steps in words, grouped by what they do."""
-    groups = {name: [step.column for step in steps if step.name == name] for name in FIXES}
-    words = [f"{FIXES[name]} {list_names(columns, 4)}" for name, columns in groups.items() if columns]
-    return "; ".join(words) or "nothing needed fixing"
-
-
-def _print_warnings(data: str, target: str, X: pa.Table, y: NamedLabels) -> None:
-    """The worst issues that are left after the fixes, for the model too; and the command that looks at all of them."""
-    from tanager.check import check
-
-    worst = check(X, y).of_severity("high")
-    y.issues = tuple(map(str, worst))
-    for finding in worst[:3]:
+def _print_findings(data: str, target: str, how: str, recipe_file: str, recipe: Recipe, checked: Checkup) -> None:
+    """The table after the fixes: its class, what was fixed, the worst that is left, and the command that shows all."""
+    print(f"Class    {target!r} ({how}): {checked.classes}")
+    print(f"Fixed    {recipe.summary}")
+    worst = checked.of_severity("high")
+    for finding in worst[:MAX_WARNINGS]:
         print(f"Warning  {finding.line}")
-    if len(worst) > 3:
-        print(f"Warning  {len(worst) - 3} more: {shlex.join(['tanager', 'check', data, '--class', target])}")
+    more = len(worst[MAX_WARNINGS:]) + len(checked.of_severity("medium"))
+    if more:
+        command = shlex.join(["tanager", "check", data, "--class", target, "--recipe", recipe_file])
+        print(f"Check    {more} more {'issue' if more == 1 else 'issues'} to look at: {command}")
 
 
 def _fit_and_write(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +24,10 @@ from tanager.cli.options import Reading
 from tanager.cli.output import STREAM
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.evaluate.cross_validate import labelled_rows
-from tanager.files.read_csv import CellRules
+from tanager.files.compressed import PIECE, open_text
+from tanager.files.read_csv import HEADER_ROW, CellRules
 from tanager.files.read_table import WHOLE, bytes_in_memory, open_batches, read_table, table_format
+from tanager.files.read_xlsx import SHEET
 from tanager.registry import list_names, nearest_first
 from tanager.runtime.progress import working
 from tanager.runtime.resources import available_memory
@@ -48,22 +52,20 @@ class NamedLabels(np.ndarray):
 def read_training_data(path: str, class_column: str, reading: Reading) -> tuple[pa.Table, NamedLabels]:
     """The attributes and the class column of a file; a warning names the worst issues found in them."""
     with working(f"Reading {path}"):
-        attributes, labels = read_unchecked(path, class_column, reading.preprocessing(class_column), reading.drop or ())
+        attributes, labels = read_unchecked(path, class_column, reading, reading.preprocessing(class_column))
         labels.issues = warn_findings(attributes, labels)
     return attributes, labels
 
 
 def read_as_written(path: str, reading: Reading) -> pa.Table:
     """The table in a file before any preprocessing."""
-    return read_table(path, CellRules.given(reading.missing or ()))
+    return read_table(path, reading.rules(reading.preprocessing(None), None))
 
 
-def read_unchecked(
-    path: str, class_column: str, recipe: Recipe, drop: Sequence[str] = ()
-) -> tuple[pa.Table, NamedLabels]:
+def read_unchecked(path: str, class_column: str, reading: Reading, recipe: Recipe) -> tuple[pa.Table, NamedLabels]:
     """The attributes and the class column of a file after its preprocessing."""
-    table = read_table(path, CellRules.given(recipe.missing, recipe.texts))
-    check_training_columns(table.column_names, class_column, recipe, drop)
+    table = read_table(path, reading.rules(recipe, class_column))
+    check_training_columns(table.column_names, class_column, recipe, reading.drop or ())
     return _split(recipe.apply(table), class_column)
 
 
@@ -126,26 +128,41 @@ def warn_findings(attributes: pa.Table, labels: NamedLabels) -> tuple[str, ...]:
 def check_file(path: str, class_column: str | None, reading: Reading) -> tuple[Checkup, Recipe]:
     """The checkup of the table in a file after the preprocessing asked for, and that preprocessing with the fixes."""
     asked = reading.preprocessing(class_column)
-    table = read_table(path, CellRules.given(asked.missing, asked.texts))
+    table = read_table(path, reading.rules(asked, class_column))
     if class_column is not None:
         check_column(class_column, table.column_names, "to predict")
     _check_recipe(table.column_names, class_column, asked, reading.drop or ())
-    zeros = _leading_zeros(path, table, asked)
+    place = _place(path, table)
+    zeros = _leading_zeros(path, table, reading.rules(asked, class_column))
     table = asked.apply(table)
     y = None
     if class_column is not None:
         y = table.column(class_column)
         table = table.drop_columns([class_column])
-    checkup = examine(read_columns(table), y, zeros, class_column)
+    checkup = replace(examine(read_columns(table), y, zeros, class_column), **place)
     return checkup, Recipe((*asked.steps, *checkup.recipe.steps), asked.missing, class_column)
 
 
-def _leading_zeros(path: str, table: pa.Table, recipe: Recipe) -> list[str]:
+def _place(path: str, table: pa.Table) -> dict[str, Any]:
+    """Sheet and row of the header, where rows of the table follow one by one in the file."""
+    metadata = table.schema.metadata or {}
+    row, sheet = metadata.get(HEADER_ROW.encode()), metadata.get(SHEET.encode())
+    if row is None or path == STREAM or table_format(path) == "zip":
+        return {}
+    if sheet is None:
+        with open_text(Path(path)) as stream:
+            n_lines = sum(piece.count(b"\n") for piece in iter(lambda: stream.read(PIECE), b""))
+        if n_lines - int(row) not in (table.num_rows - 1, table.num_rows):
+            return {}  # there are blank lines, or cells of several lines
+    return {"sheet": None if sheet is None else sheet.decode(), "header_row": int(row)}
+
+
+def _leading_zeros(path: str, table: pa.Table, rules: CellRules) -> list[str]:
     """The columns of whole numbers of which some begin with a zero in the file; a number forgets that."""
     whole = [field.name for field in table.schema if pa.types.is_integer(field.type)]
     if not whole or path == STREAM:
         return []
-    as_written = read_table(path, CellRules.given(recipe.missing, whole))
+    as_written = read_table(path, replace(rules, texts=whole))
     return [
         name
         for name in whole
@@ -160,7 +177,7 @@ def open_training_data(path: str, class_column: str, reading: Reading) -> tuple[
     A warning names the worst issues of the first rows: to check all would take another pass.
     """
     recipe = reading.preprocessing(class_column)
-    names, source = open_batches(path, CellRules.given(recipe.missing, recipe.texts))
+    names, source = open_batches(path, reading.rules(recipe, class_column))
     attributes = check_training_columns(names, class_column, recipe, reading.drop or ())
     if isinstance(source, Iterator):
         first = next(source, None)
@@ -265,7 +282,8 @@ def _cells(clf: TableClassifier, recipe: Recipe, keep: Sequence[str] = ()) -> Ce
     texts += [name for name in recipe.texts if name not in texts]
     numbers = [column.name for column in columns if column.name not in texts]
     texts += [name for name in keep if name not in numbers and name not in texts]
-    return CellRules.given(recipe.missing, texts, numbers)
+    expected = [column.name for column in clf.encoder_.schema.attributes]
+    return CellRules.given(recipe.missing, texts, numbers=numbers, expected=expected)
 
 
 def _check_numbers(rows: pa.Table, clf: TableClassifier) -> pa.Table:

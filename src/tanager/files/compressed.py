@@ -1,10 +1,9 @@
-"""Compressed files: what is in them is counted before it is held, since a few bytes may unpack to any number."""
+"""Compressed files: the cells in them are counted before they are held, since few bytes may unpack to any number."""
 
 from __future__ import annotations
 
 import gzip
 import io
-import shutil
 import tempfile
 import warnings
 import zipfile
@@ -21,14 +20,25 @@ from tanager.runtime.resources import available_memory
 
 ALWAYS_ALLOWED = 1 << 26
 """Bytes that may be unpacked however little memory the machine has."""
+PIECE = 1 << 20
+
+
+NUMBER_BYTES = 8
+SEPARATORS = b",;\t\n"
+
+
+def table_bytes(text: bytes | memoryview) -> int:
+    """The memory in bytes that a table takes by its text: its letters, and a number for every cell."""
+    piece = bytes(text)
+    return len(piece) + NUMBER_BYTES * (len(piece) - len(piece.translate(None, SEPARATORS)))
 
 
 def check_unpacked(n_bytes: int, where: str) -> None:
-    """Refuse what would take more than half of the memory left: a table needs more than its text."""
+    """Refuse what would take more than half of the memory left: work on a table needs more than the table."""
     limit = max(ALWAYS_ALLOWED, available_memory() // 2)
     if n_bytes > limit:
         raise MemoryLimitError(
-            f"{where} unpacks to more than {limit / 2**30:.1f} GiB, half of the memory that is left.",
+            f"{where} unpacks to a table of more than {limit / 2**30:.1f} GiB, half of the memory that is left.",
             hint="if that is right, unpack it and convert it to Parquet, which is read batch by batch.",
         )
 
@@ -55,7 +65,7 @@ class _Counted(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         n_bytes = self._unpacked.readinto(buffer)
-        self._n_bytes += n_bytes
+        self._n_bytes += table_bytes(buffer[:n_bytes])
         if self._n_bytes > self._next_check:
             check_unpacked(self._n_bytes, self._where)
             self._next_check = self._n_bytes + ALWAYS_ALLOWED
@@ -80,8 +90,13 @@ def unzipped(archive: Path, is_table: Callable[[str], bool]) -> Iterator[Path]:
                 member = _table(archive, files.namelist(), is_table)
                 check_unpacked(files.getinfo(member).file_size, f"{str(archive)!r}")
                 target = Path(folder, PurePosixPath(member).name[-LONGEST_NAME:])
+                is_text = not member.lower().endswith((".parquet", ".xlsx", ".gz"))
                 with files.open(member) as packed, target.open("wb") as unpacked:
-                    shutil.copyfileobj(packed, unpacked)
+                    n_bytes = 0
+                    while piece := packed.read(PIECE):
+                        unpacked.write(piece)
+                        n_bytes += table_bytes(piece) if is_text else 0
+                        check_unpacked(n_bytes, f"{str(archive)!r}")
         except BROKEN_ARCHIVE as error:
             raise FileError(
                 f"{str(archive)!r} is not a complete zip archive: {reason(error)}.", hint="copy it again."

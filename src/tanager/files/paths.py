@@ -34,6 +34,13 @@ def check_readable(path: str | os.PathLike[str]) -> Path:
         raise FileError(f"cannot read {str(file)!r}: {reason(error)}.") from error
 
 
+def check_regular(path: str | os.PathLike[str]) -> Path:
+    """As `check_readable`, for a file that is read more than once: a pipe can be read once, and may never end."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise FileError(f"{str(path)!r} is no regular file.", hint="give CSV on standard input, as '-'.")
+    return check_readable(path)
+
+
 def reason(error: Exception) -> str:
     """Why a file operation failed, in the system's words and without the path."""
     return (getattr(error, "strerror", None) or str(error)).strip().rstrip(".").lower()

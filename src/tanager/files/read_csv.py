@@ -5,16 +5,13 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import re
 import warnings
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
+from itertools import islice
 from pathlib import Path
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +20,7 @@ import pyarrow.csv
 from tanager.check.text_values import MARKS
 from tanager.errors import DataWarning, FileError
 from tanager.files.compressed import open_text
+from tanager.files.find_header import Header, cells_up_to, read_header
 from tanager.files.paths import reason
 from tanager.registry import list_names
 from tanager.table.read_columns import replace_columns
@@ -30,11 +28,10 @@ from tanager.table.read_columns import replace_columns
 BLOCK_SIZES = (1 << 20, 1 << 26)
 """Bytes parsed at once: pyarrow's own choice, then room for a row longer than that."""
 LONGEST_CELL = 1 << 30
-LONGEST_HEADER = BLOCK_SIZES[-1]
-"""Characters: a compressed file may have a line of any length."""
+HEADER_ROW = "header_row"
+"""In the metadata of a table: the row of the header in the file, counted from 1."""
 REPLACED = "\ufffd"
 """The character that replaces bytes that are not UTF-8."""
-QUOTED = re.compile(r'"[^"]*"')
 MARKS_HINT = "--missing names such texts, --missing '' switches this off"
 MAX_COLUMNS_NAMED = 5
 DECIMAL = r"^\s*[+-]?\d+(,\d+)?\s*$"
@@ -51,23 +48,28 @@ INSTALL = "pip install 'tanager[files]'"
 
 @dataclass(frozen=True)
 class CellRules:
-    """How the cells of a text file are read.
+    """How the table in a text file or a workbook is read.
 
     missing   texts that are missing in every column, besides the empty one
     marks     whether the texts in `MARKS` are missing in CSV columns without other text, with a warning
     texts     columns of text, whatever it looks like
     numbers   columns without text, even where there is nothing but marks
+    expected  columns by which the header, and the sheet of a workbook, are found
+    sheet, header_row  where the table is, if that is known; rows are counted as a spreadsheet counts them
     """
 
     missing: Sequence[str] = ()
     marks: bool = False
     texts: Sequence[str] = ()
     numbers: Sequence[str] = ()
+    expected: Sequence[str] = ()
+    sheet: str | None = None
+    header_row: int | None = None
 
     @classmethod
-    def given(cls, missing: Sequence[str], texts: Sequence[str] = (), numbers: Sequence[str] = ()) -> CellRules:
+    def given(cls, missing: Sequence[str], texts: Sequence[str] = (), **more: Any) -> CellRules:
         """The rules of a command; an empty text in `missing` switches marks off."""
-        return cls([text for text in missing if text], "" not in missing, texts, numbers)
+        return cls([text for text in missing if text], "" not in missing, texts, **more)
 
     def conversion(
         self, decimal: str = ".", marks: bool = False, columns: Sequence[str] = ()
@@ -132,34 +134,46 @@ def _parse(text: TextSource, delimiter: str | None, cells: CellRules) -> pa.Tabl
 
 def _parse_text(text: TextSource, delimiter: str | None, cells: CellRules) -> pa.Table:
     with text.open_text() as lines:
-        names, delimiter = read_header(lines, text.where, delimiter)
+        header = read_header(lines, text.where, delimiter, cells.expected, cells.header_row)
+    names = header.names
     if not names:
         raise FileError(f"{text.where} is empty.", hint="expected a header line with the column names, then the rows.")
     if any(REPLACED in name or "\0" in name for name in names):
         raise _OtherEncodingError
     try:
-        table = _arrow_table(text, len(names), delimiter, cells.conversion())
+        table = _arrow_table(text, header, cells.conversion())
     except pa.ArrowInvalid as error:
-        fault = _find_fault(text, len(names), delimiter)
+        fault = _find_fault(text, header)
         if fault is None and str(error).endswith("cannot infer number of columns"):
             return pa.table([pa.nulls(0)] * len(names), names=names)  # a header without a line end, and no row
         raise FileError(f"{text.where} cannot be read as a table: {fault or reason(error)}.") from error
     if any(map(pa.types.is_binary, table.schema.types)):
         raise _OtherEncodingError
-    fault = _find_fault(text, len(names), delimiter) if _ends_in_open_quote(table) else None
+    fault = _find_fault(text, header) if _ends_in_open_quote(table) else None
     if fault is not None:
         raise FileError(f"{text.where} cannot be read as a table: {fault}.")
-    if len(set(names)) == len(names):
-        table = _read_numbers(table, text, delimiter, cells)
-    return times_as_durations(table)
+    table = _without_blank_columns(table)
+    if len(set(table.column_names)) == table.num_columns:
+        table = _read_numbers(table, text, header, cells)
+    return times_as_durations(table).replace_schema_metadata({HEADER_ROW: str(header.n_above + 1)})
 
 
-def _read_numbers(table: pa.Table, text: TextSource, delimiter: str, cells: CellRules) -> pa.Table:
+def _without_blank_columns(table: pa.Table) -> pa.Table:
+    """The table without the columns that have neither a name nor a cell: what a spreadsheet leaves beside a table."""
+    named = [
+        place
+        for place, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True))
+        if name.strip() or column.null_count < len(column)
+    ]
+    return table if len(named) == table.num_columns or not table.num_rows else table.select(named)
+
+
+def _read_numbers(table: pa.Table, text: TextSource, header: Header, cells: CellRules) -> pa.Table:
     """The table with the numbers in it that pyarrow takes for text: with decimal commas, or with marks among them."""
-    commas = decimal_commas(table, cells) if delimiter != "," else []
+    commas = decimal_commas(table, cells) if header.delimiter != "," else []
 
     def read_again(columns: list[str], decimal: str = ".") -> pa.Table:
-        return _arrow_table(text, table.num_columns, delimiter, cells.conversion(decimal, marks=True, columns=columns))
+        return _arrow_table(text, header, cells.conversion(decimal, marks=True, columns=columns))
 
     if commas:
         places = {name: place for place, name in enumerate(table.column_names)}
@@ -171,49 +185,13 @@ def _read_numbers(table: pa.Table, text: TextSource, delimiter: str, cells: Cell
     return recognise_marks(table, cells, read_again) if cells.marks else table
 
 
-def read_header(text: TextIO, where: str, delimiter: str | None) -> tuple[list[str], str]:
-    """The cells of the first line that is not blank, and the delimiter that separates them."""
-    while line := text.readline(LONGEST_HEADER):
-        if line.strip("\r\n"):
-            second = text.readline(LONGEST_HEADER)
-            delimiter = _delimiter(line, second, delimiter)
-            # More lines follow only where a quoted name goes on in the next one.
-            lines = chain([line, second], iter(partial(text.readline, LONGEST_HEADER), ""))
-            try:
-                with _cells_up_to(LONGEST_HEADER):
-                    names = next(csv.reader(lines, delimiter=delimiter))
-            except csv.Error:
-                names = None
-            if names is None or len(line) == LONGEST_HEADER:
-                raise FileError(
-                    f"{where} has a header of more than {LONGEST_HEADER:,} characters.",
-                    hint="expected a header line with the column names, then the rows.",
-                )
-            return names, delimiter
-    return [], delimiter or ","
-
-
-def _delimiter(header: str, row: str, expected: str | None) -> str:
-    """The expected one, or tab or comma by the header; where it has neither, a semicolon that the first row has too.
-
-    Spreadsheets write semicolons or tabs into .csv files, while one alone in the header may be part of a name.
-    """
-    if expected == "\t":
-        return expected
-    header, row = QUOTED.sub("", header), QUOTED.sub("", row)
-    if expected is not None and (expected in header or '"' in header):  # a name that is quoted over several lines
-        return expected
-    sure = [sign for sign in ("\t", ",") if sign in header and expected is None]
-    likely = [sign for sign in ("\t", ";") if sign in header and header.count(sign) == row.count(sign)]
-    return [*sure, *likely, expected or ","][0]
-
-
-def _arrow_table(text: TextSource, n_columns: int, delimiter: str, convert: pyarrow.csv.ConvertOptions) -> pa.Table:
-    for block_size in BLOCK_SIZES:
+def _arrow_table(text: TextSource, header: Header, convert: pyarrow.csv.ConvertOptions) -> pa.Table:
+    # The first block must hold the header, of which a character has up to four bytes.
+    sizes = [size for size in BLOCK_SIZES[:-1] if size > 4 * header.n_characters]
+    for block_size in (*sizes, BLOCK_SIZES[-1]):
         try:
             with text.open_bytes() as stream:
-                read = read_options(text.encoding, block_size)
-                parse = parse_options(delimiter, n_columns)
+                read, parse = read_options(text.encoding, block_size, header), parse_options(header)
                 return pyarrow.csv.read_csv(stream, parse_options=parse, convert_options=convert, read_options=read)
         except pa.ArrowInvalid as error:
             if "straddl" not in str(error) or block_size == BLOCK_SIZES[-1]:
@@ -221,40 +199,32 @@ def _arrow_table(text: TextSource, n_columns: int, delimiter: str, convert: pyar
     raise AssertionError("the last block size returns or raises")
 
 
-def read_options(encoding: str, block_size: int) -> pyarrow.csv.ReadOptions:
+def read_options(encoding: str, block_size: int, header: Header) -> pyarrow.csv.ReadOptions:
     """Options for pyarrow, which skips the byte-order mark of UTF-8 faster than a codec."""
-    return pyarrow.csv.ReadOptions(encoding="utf8" if encoding == "utf-8-sig" else encoding, block_size=block_size)
+    known = "utf8" if encoding == "utf-8-sig" else encoding
+    return pyarrow.csv.ReadOptions(encoding=known, block_size=block_size, skip_rows=header.n_above)
 
 
-def parse_options(delimiter: str, n_columns: int) -> pyarrow.csv.ParseOptions:
+def parse_options(header: Header) -> pyarrow.csv.ParseOptions:
     """A blank line is a row with a missing cell where there is one column, and no row where there are more."""
-    return pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=n_columns > 1)
+    several = len(header.names) > 1
+    return pyarrow.csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=True, ignore_empty_lines=several)
 
 
-def _find_fault(text: TextSource, expected: int, delimiter: str) -> str | None:
+def _find_fault(text: TextSource, header: Header) -> str | None:
     """The first row with the wrong number of cells, or the quote that is never closed, with its line."""
-    line = 1
+    line, expected = header.n_above + 1, len(header.names)
     try:
-        with text.open_text() as lines, _cells_up_to(LONGEST_CELL):
-            rows = csv.reader(lines, delimiter=delimiter, strict=True)
+        with text.open_text() as lines, cells_up_to(LONGEST_CELL):
+            rows = csv.reader(islice(lines, header.n_above, None), delimiter=header.delimiter, strict=True)
             for row in rows:
                 if row and len(row) != expected:
                     return f"line {line} has {len(row)} cell(s), expected {expected} as in the header"
-                line = rows.line_num + 1
+                line = header.n_above + rows.line_num + 1
     except csv.Error as error:
         if "unexpected end" in str(error):
             return f"a quoted cell in the row that starts on line {line} is never closed"
     return None
-
-
-@contextmanager
-def _cells_up_to(n_characters: int) -> Iterator[None]:
-    """Lift the limit of the csv module for a while."""
-    limit = csv.field_size_limit(n_characters)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(limit)
 
 
 def _ends_in_open_quote(table: pa.Table) -> bool:

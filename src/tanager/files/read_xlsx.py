@@ -12,18 +12,25 @@ import re
 import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
 
 from tanager.errors import DataWarning, FileError, TanagerError
 from tanager.files.compressed import BROKEN_ARCHIVE, check_unpacked
+from tanager.files.find_header import MAX_LINES, find_header
 from tanager.files.paths import reason
-from tanager.files.read_csv import INSTALL, CellRules, read_csv_bytes
-from tanager.registry import list_names
+from tanager.files.read_csv import HEADER_ROW, INSTALL, CellRules, read_csv_bytes
+from tanager.registry import check_option, list_names
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineSheet
+
+SHEET = "sheet"
+"""In the metadata of a table: the sheet of a workbook."""
 
 ENCRYPTED = bytes.fromhex("d0cf11e0a1b11ae1")
 """A workbook with a password is a file of another kind, which begins so; so does one of Excel before 2007."""
@@ -47,23 +54,83 @@ MOST_DIGITS, MOST_LETTERS = 7, 3
 
 
 def read_xlsx(file: Path, cells: CellRules) -> pa.Table:
-    """The table in the first sheet that has one; a warning names it where there are several."""
+    """The table in the sheet that has the columns expected, or in the first with a table; a warning names it.
+
+    A cell merged over several rows stands in each of them.
+    """
     where = f"file {str(file)!r}"
-    rows = _filled(_rows(file, where))
-    if not rows:
+    sheets = _read_sheets(file, where, cells.sheet)
+    if not sheets:
         raise FileError(f"{where} is empty.", hint="expected a row with the column names, then the rows.")
-    width = max(len(row) for row in rows)
+    sheet = next((each for each in sheets if each.has(cells.expected)), None)
+    sheet = sheet or next((each for each in sheets if each.is_table), sheets[0])
+    if len(sheets) > 1:
+        others = list_names([each.name for each in sheets if each is not sheet], 3)
+        words = f"{where} has {len(sheets)} sheets; {sheet.name!r} is read, not {others}. Hint: --sheet names another."
+        warnings.warn(words, DataWarning, stacklevel=2)
+    first = sheet.header(cells.expected) if cells.header_row is None else cells.header_row - 1
+    rows = _without_blank_ends(sheet.rows[first:])
     text = io.StringIO()
-    csv.writer(text).writerows([_text(cell) for cell in (*row, *[""] * (width - len(row)))] for row in rows)
-    names = [_text(cell) for cell in rows[0]]
+    csv.writer(text).writerows(rows)
     # Codes of digits that were typed as text: as numbers they would lose their zeros.
-    pairs = (pair for row in rows[1:] for pair in zip(names, row, strict=False))
-    coded = {name for name, cell in pairs if isinstance(cell, str) and CODE.match(cell)}
-    return read_csv_bytes(text.getvalue().encode(), where, replace(cells, texts=[*cells.texts, *coded]))
+    names = rows[0] if rows else []
+    coded = {names[column] for row, column in sheet.codes if row > first and column < len(names)}
+    rules = replace(cells, texts=[*cells.texts, *coded], header_row=1)
+    table = read_csv_bytes(text.getvalue().encode(), where, rules)
+    return table.replace_schema_metadata({HEADER_ROW: str(first + 1), SHEET: sheet.name})
 
 
-def _rows(file: Path, where: str) -> list[list[object]]:
-    """The rows of the first sheet with cells."""
+@dataclass(frozen=True)
+class _Sheet:
+    """A sheet from its first row and column on.
+
+    rows    the cells as CSV has them
+    groups  rows with cells that are merged over several columns
+    codes   row and column of digits that were typed as text and begin with a zero
+    """
+
+    name: str
+    rows: list[list[str]]
+    groups: frozenset[int]
+    codes: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, name: str, sheet: CalamineSheet) -> _Sheet:
+        cells = sheet.to_python(skip_empty_area=False)
+        codes = [
+            (row, column)
+            for row, line in enumerate(cells)
+            for column, cell in enumerate(line)
+            if isinstance(cell, str) and CODE.match(cell)
+        ]
+        rows = [[_text(cell) for cell in line] for line in cells]
+        merged = sheet.merged_cell_ranges or []
+        room = sum(map(len, rows))  # ranges that overlap are no ranges of Excel; together they fill no more than this
+        for (top, left), (bottom, _) in merged:
+            room -= bottom - top
+            for line in rows[top + 1 : bottom + 1] if room >= 0 else ():
+                line[left] = rows[top][left]
+        return cls(name, rows, frozenset(top for (top, left), (_, right) in merged if right > left), codes)
+
+    def header(self, expected: Sequence[str]) -> int:
+        """The place of the row with the names; of one far down, the first row with a cell."""
+        start = next((place for place, row in enumerate(self.rows) if any(row)), 0)
+        groups = [place - start for place in self.groups]
+        return start + (find_header(self.rows[start : start + MAX_LINES], expected, groups) or 0)
+
+    def has(self, expected: Sequence[str]) -> bool:
+        """Whether the columns expected are in its header."""
+        return bool(expected) and set(expected).issubset(self.rows[self.header(expected)])
+
+    @property
+    def is_table(self) -> bool:
+        """Whether there is a row below a header of several columns."""
+        header = self.header(())
+        return sum(map(bool, self.rows[header])) > 1 and header + 1 < len(self.rows)
+
+
+def _read_sheets(file: Path, where: str, name: str | None) -> list[_Sheet]:
+    """The sheets that have cells, or the one of this name."""
     try:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError:
@@ -77,7 +144,8 @@ def _rows(file: Path, where: str) -> list[list[object]]:
     try:
         check_workbook_size(file, where)
         workbook = CalamineWorkbook.from_path(str(file))
-        sheets = {name: workbook.get_sheet_by_name(name).to_python() for name in workbook.sheet_names}
+        names = workbook.sheet_names if name is None else [check_option("--sheet", name, workbook.sheet_names)]
+        sheets = [_Sheet.of(each, workbook.get_sheet_by_name(each)) for each in names]
     except TanagerError:
         raise
     except (CalamineError, *BROKEN_ARCHIVE, RuntimeError, ValueError) as error:
@@ -86,22 +154,15 @@ def _rows(file: Path, where: str) -> list[list[object]]:
         if type(error).__name__ != "PanicException":  # what a reader in Rust raises where it did not expect an error
             raise
         raise FileError(f"{where} is not a workbook that can be read.", hint="save it again, or as CSV.") from error
-    filled = [name for name, rows in sheets.items() if rows]
-    if len(filled) > 1:
-        others = list_names(filled[1:], 3)
-        warnings.warn(
-            f"{where} has {len(filled)} sheets; the first, {filled[0]!r}, is read, not {others}.",
-            DataWarning,
-            stacklevel=2,
-        )
-    return [list(row) for row in sheets[filled[0]]] if filled else []
+    return [sheet for sheet in sheets if any(map(any, sheet.rows))]
 
 
-def _filled(rows: list[list[object]]) -> list[list[object]]:
-    """The rows without those at the top and the end, and the columns at the right, that hold nothing."""
-    filled = [number for number, row in enumerate(rows) if any(cell != "" for cell in row)]
-    width = max((k + 1 for row in rows for k, cell in enumerate(row) if cell != ""), default=0)
-    return [row[:width] for row in rows[filled[0] : filled[-1] + 1]] if filled else []
+def _without_blank_ends(rows: list[list[str]]) -> list[list[str]]:
+    """The rows without those at the end, and without the columns at either side, that hold nothing."""
+    last = max((place for place, row in enumerate(rows) if any(row)), default=-1)
+    columns = [column for column, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
+    width = columns[-1] + 1 if columns else 0
+    return [row[:width] for row in rows[: last + 1]]
 
 
 def _text(cell: object) -> str:

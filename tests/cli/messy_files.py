@@ -1,0 +1,153 @@
+"""Tables as people have them: ten files made from one clean table, each messy in its own way.
+
+`python tests/cli/messy_files.py FOLDER TABLE.csv.gz` writes them from the last column and the numbers of a table.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import openpyxl
+
+Row = list[object]
+Write = Callable[[Path, list[str], list[Row], random.Random], None]
+CLASS = "Résultat"
+
+
+def write_text(path: Path, rows: list[Row], delimiter: str = ",", encoding: str = "utf-8") -> None:
+    text = io.StringIO()
+    csv.writer(text, delimiter=delimiter).writerows(rows)
+    path.write_bytes(text.getvalue().encode(encoding))
+
+
+def write_sheets(path: Path, sheets: dict[str, list[Row]], merged: tuple[str, ...] = ()) -> None:
+    """The last sheet has the merged cells."""
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    for cells in merged:
+        sheet.merge_cells(cells)
+    book.save(path)
+
+
+def with_comma(row: Row) -> Row:
+    return [str(cell).replace(".", ",") if isinstance(cell, float) else cell for cell in row]
+
+
+def titles(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
+    """A title over all columns, a note, and a blank row above the header, which is in row 4."""
+    write_sheets(path, {"Data": [["Patients of 2024"], ["exported", "by hand"], [], names, *rows]}, ("A1:E1",))
+
+
+def two_sheets(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
+    """Notes on the first sheet; on the second the names of two groups above the header, and a site for many rows."""
+    notes: list[Row] = [["Contents"], ["Table", "sheet 2"], ["Author", "A. Clerk"]]
+    groups: Row = ["", "Size", *[""] * (len(names) - 2), "Outcome"]
+    sites: list[Row] = [["Basel" if k == 0 else "", *row] for k, row in enumerate(rows)]
+    end = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[len(names) - 1]
+    merged = (f"B1:{end}1", f"A3:A{len(rows) + 2}")
+    write_sheets(path, {"Notes": notes, "Data": [groups, ["site", *names], *sites]}, merged)
+
+
+def latin(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
+    """Semicolons and decimal commas below a title, in latin-1."""
+    title: list[Row] = [["Patients, été 2024"], []]
+    write_text(path, [*title, names, *map(with_comma, rows)], ";", "latin-1")
+
+
+def utf16(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
+    """Semicolons and decimal commas, in UTF-16; empty columns at the right."""
+    write_text(path, [[*names, "", ""], *([*with_comma(row), "", ""] for row in rows)], ";", "utf-16")
+
+
+def units(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
+    """Percentages, thousands, currency, and several ways to write that a value is missing."""
+
+    def written(row: Row) -> Row:
+        cells: Row = [f"{float(str(row[0])) * 10:.1f} %", f"{float(str(row[1])) * 1000:,.0f}", f"€ {row[2]}", *row[3:]]
+        if draw.random() < 0.1:
+            cells[draw.randrange(3)] = draw.choice(["n/a", "-", "null"])
+        return cells
+
+    write_text(path, [names, *map(written, rows)])
+
+
+def dates(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
+    """A date with the day first and a text with n/a in it."""
+    days = [f"{draw.randint(1, 28)}/{draw.randint(1, 12)}/{draw.randint(2019, 2024)}" for _ in rows]
+    regions = [draw.choice(["north", "south", "east", "n/a", "null"]) for _ in rows]
+    cells: list[Row] = [[day, region, *row] for day, region, row in zip(days, regions, rows, strict=True)]
+    write_text(path, [["seen", "region", *names], *cells])
+
+
+def identifiers(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
+    """A row number, an identifier and a constant."""
+    cells: list[Row] = [[k + 1, f"P{k * 7:05}", "CH", *row] for k, row in enumerate(rows)]
+    write_text(path, [["nr", "patient", "country", *names], *cells])
+
+
+def duplicates(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
+    """Every fifth row twice, and a column twice."""
+    twice = [row for k, row in enumerate(rows) for _ in range(1 + (k % 5 == 0))]
+    write_text(path, [[*names[:-1], "copy", names[-1]], *([*row[:-1], row[0], row[-1]] for row in twice)])
+
+
+def leak(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
+    """A column that is filled in after the class is known; the class has spellings."""
+    bad = rows[0][-1]
+    spelt: list[Row] = [
+        [draw.choice(["ward", "home"]) if row[-1] == bad else "", *row[:-1], spell(str(row[-1]), draw)] for row in rows
+    ]
+    write_sheets(path, {"Data": [["discharged to", *names], *spelt]})
+
+
+def typos(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
+    """Spellings and a slip of the pen in the class, and codes for missing among numbers."""
+    cells: list[Row] = [[999 if draw.random() < 0.1 else draw.randint(20, 90), *row] for row in rows]
+    spelt = [[*row[:-1], spell(str(row[-1]), draw)] for row in cells]
+    spelt[1][-1] = f"{str(rows[1][-1])[:-1]}x"
+    write_text(path, [["years", *names], *spelt])
+
+
+def spell(label: str, draw: random.Random) -> str:
+    return draw.choice([label] * 5 + [label.upper(), f"{label} ", label.title()])
+
+
+FILES: dict[str, Write] = {
+    "titles.xlsx": titles,
+    "two_sheets.xlsx": two_sheets,
+    "latin.csv": latin,
+    "utf16.csv": utf16,
+    "units.csv": units,
+    "dates.csv": dates,
+    "identifiers.csv": identifiers,
+    "duplicates.csv": duplicates,
+    "leak.xlsx": leak,
+    "typos.csv": typos,
+}
+
+
+def write_messy(folder: Path, name: str, names: list[str], rows: list[Row]) -> Path:
+    """One of the files; the class is the last column."""
+    path = folder / name
+    FILES[name](path, [*names[:-1], CLASS], rows, random.Random(0))
+    return path
+
+
+if __name__ == "__main__":
+    import pandas as pd
+
+    table = pd.read_csv(sys.argv[2])
+    numbers = [*table.columns[:-1][[kind.kind in "if" for kind in table.dtypes.iloc[:-1]]][:6], table.columns[-1]]
+    table = table[numbers].dropna()
+    table[numbers[-1]] = table[numbers[-1]].map(lambda label: f"class {label}")
+    for each in FILES:
+        write_messy(Path(sys.argv[1]), each, numbers, table.astype(object).to_numpy().tolist())

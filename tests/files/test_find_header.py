@@ -1,0 +1,136 @@
+"""The header of a table as people have it: below titles, in one of several sheets, with merged cells."""
+
+from __future__ import annotations
+
+import os
+import warnings
+import zipfile
+from pathlib import Path
+
+import openpyxl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager.errors import DataWarning, FileError, MemoryLimitError
+from tanager.files import compressed
+from tanager.files.read_csv import CellRules
+from tanager.files.read_table import bytes_in_memory, open_batches, read_table
+
+TITLES = st.lists(st.sampled_from(["", "Patients of 2024", "source: the clinic", '"a, b; c"', ","]), max_size=4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(titles=TITLES, sign=st.sampled_from([",", ";", "\t"]), n_columns=st.integers(3, 6), batches=st.booleans())
+def test_a_table_below_titles_reads_as_alone(tmp_path_factory, titles, sign, n_columns, batches):
+    path = tmp_path_factory.mktemp("titles") / "t.csv"
+    rows = [[f"name {k}" for k in range(n_columns)], *([str(row + k) for k in range(n_columns)] for row in range(4))]
+    path.write_text("\n".join([*titles, *(sign.join(row) for row in rows)]) + "\n")
+    if batches:
+        (table,) = open_batches(path)[1]
+    else:
+        table = read_table(path)
+        assert table.schema.metadata == {b"header_row": str(len(titles) + 1).encode()}
+    assert table.to_pylist() == [dict(zip(rows[0], map(int, row), strict=True)) for row in rows[1:]]
+
+
+def test_a_first_row_that_may_be_a_header_is_it(tmp_path):
+    path = tmp_path / "t.csv"
+    for text, names in (
+        ("a\n1,2\n3,4\n", None),  # numbers are no names
+        ("a\nx;y\n", ["a"]),
+        ("a,b,,\nx,y,z,w\nx,y,z,w\nu,v,s,t\n", None),  # half a header: two columns without a name
+        (",a,b\n0,x,y\n1,u,v\n", ["", "a", "b"]),
+    ):
+        path.write_text(text)
+        if names is None:
+            with pytest.raises(FileError):
+                read_table(path)
+        else:
+            assert read_table(path).column_names == names
+
+
+def test_the_row_with_the_expected_names_or_the_given_row_is_the_header(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("u,v,w\nx,y,class\n1,2,a\n3,4,b\n")
+    assert read_table(path).column_names == ["u", "v", "w"]
+    assert read_table(path, CellRules(expected=["class"])).to_pydict() == {
+        "x": [1, 3],
+        "y": [2, 4],
+        "class": ["a", "b"],
+    }
+    assert read_table(path, CellRules(header_row=2)).column_names == ["x", "y", "class"]
+    assert open_batches(path, CellRules(header_row=2))[0] == ["x", "y", "class"]
+
+
+def test_columns_without_name_and_cells_are_left_out(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,,\n1,2,,\n3,4,,\n")
+    assert read_table(path).to_pydict() == {"a": [1, 3], "b": [2, 4]}
+
+
+def write_book(path: Path, sheets: dict[str, dict[str, object]], merged: tuple[str, ...] = ()) -> Path:
+    """Sheets by the places of their cells; the last one has the merged cells."""
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, cells in sheets.items():
+        sheet = book.create_sheet(name)
+        for place, value in cells.items():
+            sheet[place] = value
+    for cells in merged:
+        sheet.merge_cells(cells)
+    book.save(path)
+    return path
+
+
+def read(path: Path, **rules: object) -> tuple[dict[str, list[object]], dict[bytes, bytes]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        table = read_table(path, CellRules(**rules))
+    return table.to_pydict(), table.schema.metadata
+
+
+def test_merged_cells_are_titles_groups_of_columns_or_the_same_value_in_several_rows(tmp_path):
+    cells = {"B2": "Title", "B4": "site", "C4": "pressure", "C5": "low", "D5": "high", "B6": "Bern", "B8": "Basel"}
+    cells |= {f"{column}{row}": row * 10 for column in "CD" for row in (6, 7, 8)}
+    path = write_book(tmp_path / "t.xlsx", {"S": cells}, ("B2:D2", "B4:B5", "C4:D4", "B6:B7"))
+    expected = {"site": ["Bern", "Bern", "Basel"], "low": [60, 70, 80], "high": [60, 70, 80]}
+    assert read(path) == (expected, {b"header_row": b"5", b"sheet": b"S"})
+
+
+def test_the_sheet_with_the_expected_columns_is_read_unless_another_is_named(tmp_path):
+    table = {"A1": "x", "B1": "y", "A2": 1, "B2": 2}
+    more = {"A1": "notes", "A3": "x", "B3": "class", "A4": 3, "B4": "b"}
+    path = write_book(tmp_path / "t.xlsx", {"About": {"A1": "by hand"}, "One": table, "Two": more})
+    assert read(path)[0] == {"x": [1], "y": [2]}
+    assert read(path, expected=["class"]) == ({"x": [3], "class": ["b"]}, {b"header_row": b"3", b"sheet": b"Two"})
+    assert read(path, sheet="Two", header_row=3)[0] == {"x": [3], "class": ["b"]}
+    with pytest.raises(ValueError, match=r"--sheet.*'Too'.*One"):
+        read(path, sheet="Too")
+
+
+@pytest.mark.parametrize("reader", [read_table, open_batches])
+def test_a_pipe_is_refused_and_never_waited_for(tmp_path, reader):
+    os.mkfifo(tmp_path / "t.csv")
+    with pytest.raises(FileError, match="is no regular file"):
+        reader(tmp_path / "t.csv")
+
+
+def test_a_header_of_more_than_a_block_is_read(tmp_path):
+    names = ["n" * 100 + str(k) for k in range(15_000)]
+    (tmp_path / "t.csv").write_text(",".join(names) + "\n" + ",".join(["1"] * len(names)) + "\n")
+    table = read_table(tmp_path / "t.csv")
+    assert (table.column_names, table.num_rows) == (names, 1)
+
+
+def test_memory_is_estimated_by_cells_before_they_are_held(tmp_path, monkeypatch):
+    """Of a megabyte of digits every other byte is a number of eight bytes."""
+    text = b"1,2\n" * (1 << 18)
+    (tmp_path / "t.csv").write_bytes(text)
+    assert bytes_in_memory(tmp_path / "t.csv") == len(text) + 8 * (len(text) // 2)
+    with zipfile.ZipFile(tmp_path / "t.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("t.csv", text)
+    monkeypatch.setattr(compressed, "ALWAYS_ALLOWED", 2 * len(text))
+    monkeypatch.setattr(compressed, "available_memory", lambda: 0)
+    with pytest.raises(MemoryLimitError, match="unpacks to a table of more than"):
+        read_table(tmp_path / "t.zip")
