@@ -113,9 +113,8 @@ mutants: $(VENV)/.test  ## small faults in four folders that no test notices, wi
 
 COVERED := $(VENV)/.coverage-tools
 
-coverage: $(COVERED) browser  ## which lines the tests run, written to docs/lines_run.md
-	$(BIN)/pytest -n auto -q --cov=tanager --cov-report=json:build/coverage.json --cov-report=
-	$(BIN)/python docs/write_lines_run.py build/coverage.json
+coverage: $(COVERED) browser  ## which lines the tests run, file by file
+	$(BIN)/pytest -n auto -q --cov=tanager --cov-report=term:skip-covered
 
 $(COVERED): $(VENV)/.test
 	$(BIN)/python -m pip install -q pytest-cov

@@ -84,7 +84,7 @@ def forests() -> BayesianNetworkClassifier:
 
 
 def sure() -> BayesianNetworkClassifier:
-    """Tables with a decision by costs, and how sure they are."""
+    """Tables with a decision by costs, and their uncertainty."""
     clf = tables().prepare_intervals(ROWS, CLASSES)
     clf.decision_ = CostDecision(tuple(clf.classes_.tolist()), np.array([[0.0, 1, 2], [10, 0, 1], [3, 2, 0]]), 0.5)
     return clf
@@ -100,7 +100,7 @@ def corrected() -> AdditiveClassifier:
 
 
 def reference() -> AdditiveClassifier:
-    """Effects of one column, and how sure they are."""
+    """Effects of one column, and their uncertainty."""
     clf = AdditiveClassifier().fit(ROWS.select(["flag"]), TWO_CLASSES)
     return clf.prepare_intervals(ROWS.select(["flag"]), TWO_CLASSES)
 

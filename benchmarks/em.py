@@ -53,11 +53,11 @@ def iterations(dag: Dag, X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
 
 
 def whole_fit(X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
-    gappy = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
+    incomplete = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
     clf = TANClassifier(parameters="em", categorical_features="all")
-    seconds, fitted = best_time(lambda: clf.fit(gappy, y), n_times=1)
+    seconds, fitted = best_time(lambda: clf.fit(incomplete, y), n_times=1)
     frequency, _ = best_time(
-        lambda: TANClassifier(parameters="frequency", categorical_features="all").fit(gappy, y), n_times=1
+        lambda: TANClassifier(parameters="frequency", categorical_features="all").fit(incomplete, y), n_times=1
     )
     n_iterations = fitted.trace_.parameters.iterations
     print_row(f"fit, structure included, {n_iterations} iterations", seconds, "frequency", frequency)

@@ -43,7 +43,7 @@ class SeenLogLoss:
 def tuned_lightgbm() -> OnTable:
     """LightGBM with the options of the best of `N_TRIALS` random ones, by the log-loss of folds within training."""
     lightgbm = parse_estimator("lightgbm.LGBMClassifier(verbose=-1)").get_params()["estimator"]
-    # Dealt at random: neighbours in a table are often alike, and folds of neighbours choose what is too smooth.
+    # Assigned at random: neighbours in a table are often alike, and folds of neighbours choose what is too smooth.
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
     search = RandomizedSearchCV(lightgbm, SPACE, n_iter=N_TRIALS, scoring=SeenLogLoss(), cv=folds, random_state=0)
     return OnTable(search, "native")

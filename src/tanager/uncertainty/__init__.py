@@ -1,1 +1,1 @@
-"""How sure a network is: the posterior of its parameters, and intervals of P(class | row) and of effects by it."""
+"""Uncertainty: the posterior of a model, and intervals of P(class | row) and of effects by it."""

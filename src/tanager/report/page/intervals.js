@@ -1,4 +1,4 @@
-// How sure: intervals of P(class | evidence) as `predict_interval` gives them, and how far each part may be off.
+// Intervals of P(class | evidence) as `predict_interval` gives them, and how far each part may be off.
 
 async function unpackIntervals(given, network, gaps) {
   if (!given) return null;

@@ -1,4 +1,4 @@
-// How sure, for any evidence, by the kind of posterior: each gives a function of (codes, proba), [lower, upper] of each class.
+// Intervals for any evidence, by the kind of posterior: each gives a function of (codes, proba), [lower, upper] of each class.
 
 const logOdds = (proba) => proba.map((p, c) => Math.log(p) - Math.log(proba.reduce((sum, other, k) => (k === c ? sum : sum + other), 0)));
 const around = (odds, deviations, reach) => odds.map((x, c) => [-1, 1].map((side) => expit(x + side * reach * deviations[c])));
