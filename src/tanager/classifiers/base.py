@@ -31,7 +31,6 @@ from tanager.classifiers.importance import attribute_importance
 from tanager.classifiers.intervals import Preparation
 from tanager.classifiers.learning import Learnt, Trace, add_hidden_codes
 from tanager.counts.engine import CountEngine, choose_engine
-from tanager.counts.running_counts import RunningCounts
 from tanager.errors import MemoryLimitError, MissingMethodError, OptionError
 from tanager.metrics import Quality
 from tanager.missing.choose import choose_rule
@@ -128,7 +127,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
 
         X may also come batch by batch, with y the name of its class column and `sample_weight` that of its weights: a
         `pyarrow.dataset.Dataset`, a `polars.LazyFrame`, a `pyarrow.RecordBatchReader` or an iterator of record batches
-        or frames. Memory then holds a batch and the counts; codes are in a temporary file if counts are not enough.
+        or frames. Memory then holds a batch and the counts; codes are in a temporary file.
         """
         with self._replacing() as new:
             new._fit(X, y, sample_weight)
@@ -344,12 +343,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
             values=needs.cuts_again,
             class_weight=check_class_weight(self.class_weight),
         )
-        # Counts of pairs are of coarse codes, and fine ones are learnt from too.
-        only_counts = not exceeds(needs.needs, "pairs") and not needs.fine
-        running = RunningCounts(self._count_engine(), needs.pairs) if only_counts else None
-        reader = StreamReader(roles, options, running)
+        reader = StreamReader(roles, options)
         try:
-            table = code_stream(reader.read(open_stream(X)), running)
+            table = code_stream(reader.read(open_stream(X)))
             if exceeds(needs.needs, "counts"):
                 unlabelled = None if table.unlabelled is None else table.unlabelled.kept()
                 table = replace(table, rows=table.rows.kept(), unlabelled=unlabelled)

@@ -172,7 +172,6 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
             missing_states=self.missing == "category",
             unlabelled=parameters.learns_without_class,
             cuts_again=parameters.holds_out and sees_class(self.discretizer),
-            pairs=learner.needs == "pairs",
         )
 
     def _check_place(self, place: Place) -> None:

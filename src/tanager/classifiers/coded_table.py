@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.family import CountTable, Family
-from tanager.counts.running_counts import CountedRows, RunningCounts
 from tanager.table.binning import ValueRows, cut_at_every_value, fine_places, is_worth_cutting_again
 from tanager.table.columns import NumericColumn, RawTable
 from tanager.table.discretizer import Discretizer
@@ -39,7 +38,6 @@ class CodedTable:
     unlabelled  those without a class, where the learner asks for them and there are any
     values      few rows in codes that have not seen the class, where those of `rows` have and the learner asks for them
     known       counts that need no pass: ascending nodes to flat tables (`CountStore`)
-    counted     rows that were counted as they were read, and are not among `rows`
     factors     (n_classes,) what class weights have multiplied the weights of rows by
     """
 
@@ -50,7 +48,6 @@ class CodedTable:
     unlabelled: Rows | None = None
     values: ValueRows | None = None
     known: Mapping[tuple[int, ...], CountTable] = field(default_factory=dict)
-    counted: CountedRows | None = None
     factors: Weights | None = None
 
     @property
@@ -68,7 +65,7 @@ class CodedTable:
         """The counts of the rows, at their coarse granularity."""
         engine = choose_engine("auto") if engine is None else engine
         names = [column.name for column in self.columns]
-        return CountStore.coarse(self.rows, engine, names, self.known, self.counted)
+        return CountStore.coarse(self.rows, engine, names, self.known)
 
     def state_counts(self, counts: CountStore) -> list[NDArray[np.float64]]:
         """Of each attribute (states, classes), at its fine granularity; `counts` are those of `counts`."""
@@ -117,24 +114,12 @@ def _value_rows(
     return ValueRows(rows, columns, discretizer)
 
 
-def code_stream(table: StreamedTable, running: RunningCounts | None) -> CodedTable:
-    """A table that came batch by batch; `running` are the counts of the rows that were not kept."""
-    counted = None
-    if running is not None:
-        n_states = tuple(column.schema.n_states for column in table.final)
-        counted = running.counted([column.codes for column in table.final], n_states, table.factors)
+def code_stream(table: StreamedTable) -> CodedTable:
+    """A table that came batch by batch."""
     order = table.schema.learning_order
     known: dict[tuple[int, ...], CountTable] = {(len(order),): table.class_rows}
     return CodedTable(
-        table.schema,
-        order,
-        table.classes,
-        table.rows,
-        table.unlabelled,
-        table.values,
-        known=known,
-        counted=counted,
-        factors=table.factors,
+        table.schema, order, table.classes, table.rows, table.unlabelled, table.values, known, table.factors
     )
 
 
@@ -147,7 +132,6 @@ class RowNeeds:
     missing_states  in a column with missing cells missing is a state of its own
     unlabelled  it learns from rows without a class too
     cuts_again  cut points see the class, and it holds out rows that they must not have seen
-    pairs       counts of pairs are wanted, where counts are all that is needed
     """
 
     needs: Needs
@@ -155,7 +139,6 @@ class RowNeeds:
     missing_states: bool = False
     unlabelled: bool = False
     cuts_again: bool = False
-    pairs: bool = False
 
 
 def read_labelled(

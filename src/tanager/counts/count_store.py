@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from math import prod
 from types import MappingProxyType
-from typing import NoReturn, TypeVar, cast
+from typing import NoReturn, cast
 
 import numpy as np
 
 from tanager.counts.engine import CountEngine, engine_for
 from tanager.counts.family import CountTable, Family, PairTables, pair_cells
-from tanager.counts.running_counts import CountedRows
 from tanager.errors import MemoryLimitError
 from tanager.runtime.resources import physical_memory
-from tanager.table.rows import EncodedBatch, Rows, add
+from tanager.table.rows import EncodedBatch, Rows
 
 BYTES_PER_CELL = 8
 NUMBERS_PER_PAIR = 8
@@ -26,7 +25,6 @@ MEMORY_LIMIT = physical_memory() // 2
 # Cells of a table up to which it is worth a copy to be arranged together with others.
 SMALL_TABLE = 1 << 10
 NodeSet = tuple[int, ...]
-Counts = TypeVar("Counts")
 
 
 class CountStore:
@@ -34,8 +32,7 @@ class CountStore:
 
     `names` are the columns' names, the class last, for messages only. `memory_limit` in bytes bounds a request and
     the cache; the default is half of the machine's memory. `known` are tables counted elsewhere: ascending node
-    numbers to flat counts, the last node changing fastest. `counted` are rows of the table that were counted as they
-    were read, and are not among `rows`.
+    numbers to flat counts, the last node changing fastest.
     """
 
     def __init__(
@@ -45,15 +42,13 @@ class CountStore:
         names: Sequence[str],
         memory_limit: int | None = None,
         known: Mapping[NodeSet, CountTable] = MappingProxyType({}),
-        counted: CountedRows | None = None,
     ) -> None:
         self.rows = rows
-        self.n_rows = rows.n_rows + (0 if counted is None else counted.n_rows)
+        self.n_rows = rows.n_rows
         self.n_states, self.n_attributes, self.n_classes = rows.n_states, rows.n_attributes, rows.n_classes
         self.names = tuple(names)
         self.memory_limit = MEMORY_LIMIT if memory_limit is None else memory_limit
         self.engine = engine if rows.place == "memory" else engine_for(engine, rows.n_rows)
-        self._counted = counted
         self._tables: dict[NodeSet, CountTable] = {}
         self._sets_with: defaultdict[int, set[NodeSet]] = defaultdict(set)
         self._cells = 0
@@ -68,13 +63,12 @@ class CountStore:
         engine: CountEngine,
         names: Sequence[str],
         known: Mapping[NodeSet, CountTable] = MappingProxyType({}),
-        counted: CountedRows | None = None,
     ) -> CountStore:
         """Counts of the first attributes of rows at both granularities (`table.binning`), which `names` name."""
         n_attributes = len(names) - 1
         if rows.n_attributes > n_attributes:
             rows = rows.map(partial(EncodedBatch.select, attributes=slice(n_attributes)), "coarse")
-        return cls(rows, engine, names, known=known, counted=counted)
+        return cls(rows, engine, names, known=known)
 
     def table(self, family: Family) -> CountTable:
         """Counts of one family, (attribute-parent configurations, classes or 1, states): `Family.class_shape`."""
@@ -108,29 +102,17 @@ class CountStore:
             if cells * BYTES_PER_CELL > self.memory_limit:
                 widest = int(np.argmax(self.n_states[:-1]))
                 self._refuse(f"the tables of all pairs of {self.n_attributes:,} attributes", cells, widest)
-            counted = None if self._counted is None else self._counted.pairs()
-            self._pairs = self._add_rows(counted, self.engine.count_pairs)
+            self._pairs = self.rows.sum(self.engine.count_pairs, "count")
         return self._pairs
 
     def of_attributes(self, attributes: Sequence[int]) -> CountStore:
         """Counts of the same rows with these attributes only, in this order."""
-        assert self._counted is None
         rows = self.rows.map(partial(EncodedBatch.select, attributes=list(attributes)), "attributes")
         names = [*(self.names[attribute] for attribute in attributes), self.names[-1]]
         return CountStore(rows, self.engine, names, self.memory_limit)
 
     def _count(self, node_sets: list[NodeSet]) -> list[CountTable]:
-        if not node_sets:
-            return []
-        counted = None if self._counted is None else [self._counted.table(nodes) for nodes in node_sets]
-        return self._add_rows(counted, partial(self.engine.count, node_sets=node_sets))
-
-    def _add_rows(self, counted: Counts | None, count: Callable[[EncodedBatch], Counts]) -> Counts:
-        """The counts of the rows, and those already taken."""
-        if counted is not None and not self.rows.n_rows:
-            return counted
-        found = self.rows.sum(count, "count")
-        return found if counted is None else add(counted, found)
+        return self.rows.sum(partial(self.engine.count, node_sets=node_sets), "count") if node_sets else []
 
     def _known(self, nodes: NodeSet) -> CountTable | None:
         """Counts of a set that need no pass over the rows, flat, or None."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,12 +42,6 @@ from tanager.table.training_table import (
     warn_of_weights,
 )
 
-if TYPE_CHECKING:
-    from tanager.counts.running_counts import RunningCounts
-
-# Of a numeric column that is to be cut: from more values on fewer bins are counted faster later, by way of the disk.
-MAX_VALUES_COUNTED_UNCUT = 8
-
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -73,11 +67,10 @@ class StreamedTable:
     """What was read.
 
     class_rows  (n_classes,) how many rows each class has, or their weights
-    factors     (n_classes,) what the weights of rows are multiplied by; those given to the counter are not yet
-    rows        those with a class that were not counted as they were read; columns in the order of their names
+    factors     (n_classes,) what class weights have multiplied the weights of rows by
+    rows        those with a class, columns in the order of their names
     unlabelled  those without a class, if asked for and there are any
     values      those with a class, if asked for and they are few and have numbers to cut
-    final       of every column of the rows, and of the class: what the codes given to the counter stand for
     """
 
     schema: TableSchema
@@ -87,17 +80,14 @@ class StreamedTable:
     rows: DiskRows
     unlabelled: DiskRows | None
     values: ValueRows | None
-    final: tuple[FinalCodes, ...]
 
 
 class StreamReader:
     """Encodes batch after batch provisionally, then finds what the codes stand for. To be closed after use."""
 
-    def __init__(self, roles: Roles, options: ReadOptions, counter: RunningCounts | None = None) -> None:
-        """The `counter` gets the rows of few values, and they are not kept."""
+    def __init__(self, roles: Roles, options: ReadOptions) -> None:
         self._roles = roles
         self._options = options
-        self._counter = counter
         self._classes = ColumnCoder()
         self._class_rows: NDArray[Any] = np.zeros(0, dtype=np.int64)
         self._weight = 0.0
@@ -116,7 +106,7 @@ class StreamReader:
         for table in stream.tables():
             if self._labelled is None:
                 names, features = self._roles.attributes(table.names), options.categorical_features
-                self._labelled = ProvisionalRows(names, features, self._counter, stream.n_rows or 0)
+                self._labelled = ProvisionalRows(names, features, stream.n_rows or 0)
                 self._unlabelled = ProvisionalRows(names, features) if options.unlabelled else None
             self._add(table, self._labelled)
         assert self._labelled is not None, "a stream without a row is an error"
@@ -185,7 +175,7 @@ class StreamReader:
         values = None
         if self._options.values and is_worth_cutting_again(schema.attributes, labelled.n_rows):
             values = self._value_rows(labelled, in_order, of_class, factors)
-        return StreamedTable(schema, classes, class_rows, factors, rows, unlabelled, values, (*final, of_class))
+        return StreamedTable(schema, classes, class_rows, factors, rows, unlabelled, values)
 
     def _value_rows(
         self, labelled: ProvisionalRows, schema: TableSchema, of_class: FinalCodes, factors: Weights | None
@@ -286,7 +276,7 @@ def read_weights(column: Column) -> Weights:
 
 
 class ProvisionalRows:
-    """Codes every column for itself; rows go to the `counter` as long as it takes them, then to a spool.
+    """Codes every column for itself; rows go to a spool.
 
     names       of the attributes, in their order in the table; they are coded in the order of the names themselves
     n_expected  rows are known to come, or none is
@@ -296,25 +286,19 @@ class ProvisionalRows:
         self,
         names: Sequence[str],
         categorical_features: ArrayLike | str | None,
-        counter: RunningCounts | None = None,
         n_expected: int = 0,
     ) -> None:
         self.names = tuple(names)
         self.coders = {name: ColumnCoder() for name in sorted(names)}
         self.spool = Spool()
         self._categorical_features = categorical_features
-        self._counter = counter
         self._n_expected = n_expected
         self._least_weight: float | None = None
         self._codes: Codes = np.empty((0, 0), dtype=np.uint8)
 
     @property
     def n_rows(self) -> int:
-        return self.spool.n_rows + self._n_counted
-
-    @property
-    def _n_counted(self) -> int:
-        return 0 if self._counter is None else self._counter.n_rows
+        return self.spool.n_rows
 
     def add(self, table: RawTable, rows: BatchRows, classes: Codes | None) -> None:
         """Add the rows of a batch; `classes` are written with them."""
@@ -322,8 +306,7 @@ class ProvisionalRows:
             least = float(rows.weights.min())
             self._least_weight = least if self._least_weight is None else min(least, self._least_weight)
         cells = self._encode(table, rows)
-        if classes is None or not self._count(cells, rows):
-            self._keep([*cells, *(each for each in (classes, rows.weights) if each is not None)])
+        self._keep([*cells, *(each for each in (classes, rows.weights) if each is not None)])
 
     def _encode(self, table: RawTable, rows: BatchRows) -> list[RawCells]:
         columns = {column.name: column for column in table.columns if column.name in self.coders}
@@ -341,27 +324,11 @@ class ProvisionalRows:
 
         return map_threads(encode, range(len(columns)))
 
-    def _count(self, cells: list[RawCells], rows: BatchRows) -> bool:
-        """Count the rows of a batch at once, if that is enough and worth it."""
-        coders = list(self.coders.values())
-        if self._counter is None or any(coder.is_cut and coder.n_values > MAX_VALUES_COUNTED_UNCUT for coder in coders):
-            return False
-        n_values = [*(coder.n_values for coder in coders), rows.n_classes]
-        has_missing = [*(coder.incomplete for coder in coders), False]
-        n_states = [n + missing for n, missing in zip(n_values, has_missing, strict=True)]
-        if any(column.dtype != np.uint8 for column in cells) or not self._counter.has_room(n_states):
-            return False
-        for column, coder in zip(cells, coders, strict=True):
-            if coder.incomplete:
-                np.minimum(column, coder.n_values, out=column)
-        self._counter.add(self._codes.T, rows.class_codes, rows.weights, n_values, has_missing)
-        return True
-
     def _keep(self, columns: list[RawCells]) -> None:
         if self.spool.n_rows == 0:
             # A byte a cell, if columns have few values; more is refused when it comes to it.
             row_bytes = sum(8 if column.dtype == np.float64 else 1 for column in columns)
-            check_space(max(self._n_expected - self._n_counted, 0) * row_bytes, "the codes, at a byte for each cell,")
+            check_space(self._n_expected * row_bytes, "the codes, at a byte for each cell,")
         self.spool.append(columns)
         self._codes = np.empty((0, 0), dtype=np.uint8)  # they are the spool's now
 
@@ -372,7 +339,7 @@ class ProvisionalRows:
         return [coder.final_codes(column, dtype) for coder, column in coded]
 
     def rows(self, attributes: Sequence[FinalCodes], target: FinalCodes, labelled: bool) -> DiskRows:
-        """Those on disk; what may be missing there may also be missing in those counted."""
+        """Those on disk."""
         self.spool.flush()
         weighted = self._least_weight is not None
         blocks = FinalBlocks(self.spool, attributes, target, labelled, weighted)
