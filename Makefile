@@ -62,7 +62,7 @@ format: $(VENV)/.test
 TANAGER_DATA ?= ../shared/data
 RIVALS := lightgbm xgboost-cpu interpret-core scikit-bayes catboost chimeraboost
 FIELD := $(VENV)-field
-REPEAT := $(FIELD)/bin/python -m experiments.papers --field --data $(TANAGER_DATA)
+REPEAT := $(FIELD)/bin/python -m experiments.papers --all --field --data $(TANAGER_DATA)
 
 experiments: $(FIELD)/.installed  ## the papers again and the field today, within an hour, written to experiments/RESULTS.md
 	$(REPEAT)

@@ -45,6 +45,7 @@ class Comparison:
 
     figures   by measure
     tests     on the study's first measure
+    drawn     pairs of classifiers that the paper draws against each other; those of `tests` if empty
     not_same  sets that are not quite the paper's, or where its figure is at fault, with the reason: not in the means
     """
 
@@ -52,3 +53,4 @@ class Comparison:
     tests: tuple[PublishedTest, ...] = ()
     not_same: Mapping[str, str] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
+    drawn: tuple[tuple[str, str], ...] = ()

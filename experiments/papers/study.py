@@ -45,6 +45,6 @@ class PaperStudy(Study):
                 yield measure_table(results, measure)
 
     def pairs(self, results: Results) -> Sequence[tuple[str, str]]:
-        """Those of the paper's tests, where it has some."""
-        tested = [(test.first, test.second) for test in self.comparison.tests]
+        """Those that the paper draws or tests, where it does."""
+        tested = list(self.comparison.drawn) or [(test.first, test.second) for test in self.comparison.tests]
         return [pair for pair in tested if {*pair} <= {*results.classifiers}] if tested else super().pairs(results)

@@ -39,6 +39,26 @@ def test_a_paper_is_repeated_and_its_page_written_with_the_command(folder):
     assert list((folder / "pictures").glob("bckg-2007-*.svg"))
 
 
+def test_a_page_keeps_the_sections_of_other_studies(folder):
+    page = folder / "page.md"
+    page.write_text("# Results\n\n## Zhou 2002, table 4-2: complete data\n\nkept\n\n## Something else\n\nkept too\n")
+    arguments = ["--data", str(folder), "--output", str(folder / "out"), "--page", str(page), "--jobs", "1"]
+    (study,) = PAPERS["bckg-2007"](find_data_sets(folder), False)
+    main(["bckg-2007", *arguments])
+    text = page.read_text()
+    assert "\nkept\n" in text
+    assert "\nkept too\n" in text
+    assert f"## {study.title}" in text
+
+
+def test_some_sets_alone_do_not_touch_the_page_of_all(folder):
+    options = parse(["bckg-2007", "--sets", "one", "--output", str(folder / "out")])
+    assert options.page == folder / "out" / "RESULTS.md"
+    assert parse(["bckg-2007"]).page.name == "RESULTS.md"
+    with pytest.raises(SystemExit):
+        parse([])
+
+
 def test_the_field_is_the_last_study_of_the_page(folder):
     options = parse(["bckg-2007", "acll-2013", "--field", "--data", str(folder)])
     assert [study.name for study in plan(options)] == [

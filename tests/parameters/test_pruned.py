@@ -116,7 +116,7 @@ def test_the_optimum_has_no_slope_and_whole_tables_are_centred(most, monkeypatch
     """Both kinds of scaling; `most` parameters have their matrix of second derivatives computed."""
     monkeypatch.setattr(module, "MAX_CELLS_FOR_MATRIX", most)
     batch = informative(0, gaps=0.2, weighted=True)
-    model = PrunedObjective(store(batch))
+    model = PrunedObjective(store(batch), centre_all=True)
     fit = Fit.of(model)
     assert fit.curvature.ndim == (2 if most else 1)
     gradient = model(fit.beta, fit.kept)[1]
@@ -127,6 +127,20 @@ def test_the_optimum_has_no_slope_and_whole_tables_are_centred(most, monkeypatch
         present = batch.codes[:, i] < r
         shares = np.bincount(batch.codes[present, i], batch.weights[present], r)
         np.testing.assert_allclose(shares @ fit.beta[offsets[i] : offsets[i + 1]], 0.0, atol=1e-9)
+
+
+def test_only_tables_of_attributes_with_missing_cells_are_centred_unless_all_are():
+    """Free numbers can only do better, and have no slope in any single parameter."""
+    codes = informative(0).codes.astype(int)
+    codes[::5, 2] = N_STATES[2]
+    batch = batch_of(codes, informative(0).class_codes, N_STATES)
+    model, everywhere = PrunedObjective(store(batch)), PrunedObjective(store(batch), centre_all=True)
+    fit, centred = Fit.of(model), Fit.of(everywhere)
+    assert fit.objective > centred.objective
+    assert np.abs(model(fit.beta, fit.kept)[1][:5]).max() < 0.01
+    assert np.abs(everywhere(centred.beta, centred.kept)[1][:5]).max() > 0.1
+    shares = np.bincount(codes[:, 2])[: N_STATES[2]]
+    np.testing.assert_allclose(shares @ fit.beta[5:9], 0.0, atol=1e-9)
 
 
 def test_any_start_reaches_the_same_optimum():
@@ -216,6 +230,11 @@ def test_a_row_of_weight_two_is_two_rows():
     twice = batch_of(np.tile(batch.codes, (2, 1)), np.tile(batch.class_codes, 2), N_STATES)
     weighted = batch_of(batch.codes, batch.class_codes, N_STATES, np.full(batch.n_rows, 2.0))
     assert learn(weighted).trace.objective == pytest.approx(learn(twice).trace.objective, abs=1e-3)
+
+
+def test_unknown_ways_to_centre_are_refused():
+    with pytest.raises(OptionError, match="centred='some'"):
+        Pruned("some").learn(task_of(naive_bayes(3), informative(0)))
 
 
 def test_other_structures_are_refused():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
@@ -18,6 +19,7 @@ from tanager.network.log_joint import normalize_log
 from tanager.parameters.class_cells import ClassCells, choose_equal_network
 from tanager.parameters.conditional.objectives import Objective, indicators
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
+from tanager.registry import check_option
 from tanager.runtime.resources import one_blas_thread
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import level
@@ -58,23 +60,31 @@ class Pruned(ParameterLearner):
     """pNB of Roos et al. 2005 (5.6): start from cNB and drop parameters beta_{c, x_i = k} while CLL+ rises.
 
     cNB is naive Bayes at the maximum of CLL+, the conditional log likelihood plus the logarithm of a prior for each
-    parameter, theta (1 - theta) with theta = exp(beta) / (1 + exp(beta)) (`PrunedObjective`). Tables are centred (5.4).
+    parameter, theta (1 - theta) with theta = exp(beta) / (1 + exp(beta)) (`PrunedObjective`).
 
     The parameter whose removal raises CLL+ most, the others as they are, goes; its prior term goes too. Then all
     others are optimised again, from where they were. When no removal gains at once, the least costly is tried; if CLL+
     is not higher after optimising, that step is undone and the search ends. A removed parameter is 0 in the logistic
     form: it says nothing for or against its class. The class's own parameters go in the same way.
 
-    Only for naive Bayes; the terms of missing cells are left out.
+    Only for naive Bayes; the terms of missing cells are left out. For that the tables of an attribute are centred
+    (5.4, equation 22).
+
+    centred  "missing": the tables of attributes with missing cells, where the paper needs it; "all": all tables. A
+             centred table costs more to prune, as its other parameters no longer compensate for the one left out.
     """
 
     needs = "passes"
     naive_bayes_only = True
 
+    def __init__(self, centred: Literal["missing", "all"] = "missing") -> None:
+        self.centred = centred
+
     def learn(self, task: ParameterTask) -> LearntNetwork:
         self.check_structure(task)
         counts = task.counts
-        model = PrunedObjective(counts)
+        check_option("centred", self.centred, ["missing", "all"])
+        model = PrunedObjective(counts, centre_all=self.centred == "all")
         with one_blas_thread():
             start = Fit.of(model)
             pruned = prune(model, start)
@@ -177,7 +187,7 @@ class PrunedObjective:
 
     log P(c | x) = beta_c + sum_i beta_{c, x_i} - log sum_c' exp(...), over the attributes i present in the row.
     beta and the mask of kept parameters are (n_cells, n_classes): a row for each state of each attribute, then one for
-    the class. A parameter left out is 0. In a table beta_{c, i, .} with all r of its parameters,
+    the class. A parameter left out is 0. In a centred table beta_{c, i, .} with all r of its parameters,
     sum_k P(x_i = k) beta_{c,i,k} = 0 (eq. 22), P being frequencies; with one left out, that one is the reference.
 
     Uniform prior (5.5), for each kept parameter by itself: theta (1 - theta), theta = exp(beta) / (1 + exp(beta)). A
@@ -188,10 +198,11 @@ class PrunedObjective:
     firsts      (n_attributes,) the first cell of each
     sizes       (n_cells - 1, 1) states of the cell's attribute
     shares      (n_cells - 1, 1) P(x_i = k) among the rows in which x_i is present
+    centred     (n_cells - 1, 1) whether the tables of the cell's attribute are centred
     """
 
-    def __init__(self, counts: CountStore) -> None:
-        """`counts` of the rows, and the rows."""
+    def __init__(self, counts: CountStore, centre_all: bool = False) -> None:
+        """`counts` of the rows, and the rows; `centre_all`: not only tables of attributes with missing cells."""
         dag = Dag.augmented_naive_bayes([()] * counts.n_attributes)
         self.cells = ClassCells.of(dag, counts.n_states)
         self.shape = (self.cells.n_cells, self.cells.n_classes)
@@ -201,6 +212,7 @@ class PrunedObjective:
         self.sizes = self.n_states[self.attributes].astype(np.float64)[:, np.newaxis]
         counted = self.cells.pack(counts.tables(dag.families)).sum(axis=1, keepdims=True)[:-1]
         self.shares = counted / np.maximum(self._table_sum(counted), np.finfo(float).tiny)
+        self.centred: Flags = (counts.rows.incomplete | centre_all)[self.attributes, np.newaxis]
         self._rows = counts.rows.kept()
         self._loss = Objective(self.cells, self._rows, engine=counts.engine)
 
@@ -239,12 +251,12 @@ class PrunedObjective:
         return matrix.reshape(beta.size, beta.size) + np.diag(of_prior)
 
     def directions(self, kept: Flags) -> csr_array:
-        """(n_cells n_classes, n_kept) how beta may move: a direction per kept parameter, centred in a whole table."""
+        """(n_cells n_classes, n_kept) how beta may move: a direction per kept parameter, centred where its table is."""
         n_classes = self.shape[1]
         cells, classes = np.nonzero(kept)
         columns = np.zeros(kept.shape, dtype=np.int64)
         columns[cells, classes] = np.arange(len(cells))
-        whole = self._table_sum(kept[:-1].astype(np.float64)) == self.sizes
+        whole = self.centred & (self._table_sum(kept[:-1].astype(np.float64)) == self.sizes)
         one, other = self.table_pairs
         pair, c = np.nonzero(whole[one])
         rows = np.append(cells * n_classes + classes, other[pair] * n_classes + c)
