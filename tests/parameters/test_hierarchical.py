@@ -107,7 +107,7 @@ def test_no_level_has_fewer_pseudo_rows_than_the_least():
         chosen = [m for own in found.values() for m in own]
         assert min(chosen) >= least
         assert all(np.log2(m / least) % 1 == 0 for m in chosen)
-    with pytest.raises(OptionError, match="Hierarchical: least=0 cannot be used"):
+    with pytest.raises(OptionError, match="least=0 of Hierarchical"):
         Hierarchical(0).learn(task_of(DAG, batch))
 
 

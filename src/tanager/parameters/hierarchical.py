@@ -4,22 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
 import numpy as np
+from scipy.special import log_softmax
 
 from tanager.arrays import Array
 from tanager.counts.family import CountTable, Family
+from tanager.errors import OptionError
+from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.scores.margins import xlogx
-from tanager.scores.protocol import check_between
+from tanager.table.rows import EncodedBatch
 
 MOST_PSEUDO_ROWS = 2.0**14
+LEASTS = tuple(2.0 ** np.arange(-1, 10))
+"""The fewest pseudo-rows of a level that leave-one-out chooses from."""
+ERRORS_ALLOWED = 1.5
+PART_ROWS = 8_192
 
 
 @dataclass(frozen=True)
 class HierarchicalTrace(ParameterTrace):
-    """Of each node its parents, the first to be conditioned on first, and the pseudo-rows of each level."""
+    """What was chosen by leaving one row out.
 
+    least           the fewest pseudo-rows of a level
+    left_out        by `least`: the mean of -log P(c_t | x_t), row t left out of the tables; empty where it was given
+    parents         of each node, the first to be conditioned on first
+    concentrations  of each node, the pseudo-rows of each level
+    """
+
+    least: float
+    left_out: dict[float, float]
     parents: dict[str, list[str]]
     concentrations: dict[str, list[float]]
 
@@ -35,34 +52,149 @@ class Hierarchical(ParameterLearner):
     This is the hierarchical Dirichlet smoothing of Petitjean et al. (2018) with one concentration per level, found by
     leaving one out in place of sampling. A class without parents keeps its plain frequencies.
 
-    least  the fewest pseudo-rows of a level. Fewer than 32 describe a column better, and classify worse: tables become
-           too sure. 32 is settled on one half of the benchmark sets and confirmed on the other (docs/comparison.md)
+    least  the fewest pseudo-rows of a level. Few describe a column best, but may make the tables too certain of the
+           class. "auto" judges those of `LEASTS` by the mean of -log P(c_t | x_t), row t left out, and takes the
+           largest that is not clearly worse than the best, by `ERRORS_ALLOWED` standard errors of their difference
     """
 
-    needs = "families"
+    needs = "passes"
     fits = ("tables", "mixtures", "trees")
     describes_attributes = True
 
-    def __init__(self, least: float = 32.0) -> None:
+    def __init__(self, least: float | Literal["auto"] = "auto") -> None:
         self.least = least
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
+        is_number = isinstance(self.least, int | float) and 0 < self.least <= MOST_PSEUDO_ROWS
+        if self.least != "auto" and not is_number:
+            raise OptionError(
+                f"least={self.least!r} of Hierarchical must be 'auto', or above 0 and at most {MOST_PSEUDO_ROWS:g}."
+            )
         families, n_states, names = task.dag.families, task.counts.n_states, task.counts.names
-        check_between("Hierarchical", "least", self.least, 0, MOST_PSEUDO_ROWS)
-        choices = self.least * 2.0 ** np.arange(np.floor(np.log2(MOST_PSEUDO_ROWS / self.least)) + 1)
-        tables, parents, concentrations = [], {}, {}
-        for family, counted in zip(families, task.counts.tables(families), strict=True):
-            cells = np.asarray(counted, dtype=np.float64).reshape([n_states[node] for node in family.nodes])
-            if family.nodes == (len(n_states) - 1,):
-                tables.append(cells.reshape(1, -1) / cells.sum())
-                continue
-            order = parent_order(family, cells, len(n_states) - 1)
-            levels = make_levels(cells, order)
-            learnt = choose_concentrations(levels, choices.tolist())
-            tables.append(back_off(levels, learnt).reshape(family.shape(n_states)))
-            parents[names[family.child]] = [names[family.parents[axis]] for axis in order]
-            concentrations[names[family.child]] = learnt
-        return LearntNetwork(task.network(tables), HierarchicalTrace(parents, concentrations))
+        levels = [
+            FamilyLevels.of(family, counted, n_states)
+            for family, counted in zip(families, task.counts.tables(families), strict=True)
+        ]
+        left_out: dict[float, float] = {}
+        if self.least == "auto":
+            least, left_out = choose_least(task, levels)
+        else:
+            least = float(self.least)
+        learnt = [family.choose(least) for family in levels]
+        tables = [
+            family.table(chosen).reshape(family.family.shape(n_states))
+            for family, chosen in zip(levels, learnt, strict=True)
+        ]
+        smoothed = [(each, chosen) for each, chosen in zip(levels, learnt, strict=True) if chosen]
+        trace = HierarchicalTrace(
+            least,
+            left_out,
+            {names[each.family.child]: [names[each.family.parents[axis]] for axis in each.order] for each, _ in smoothed},
+            {names[each.family.child]: chosen for each, chosen in smoothed},
+        )
+        return LearntNetwork(task.network(tables), trace)
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyLevels:
+    """A family's counts given the first 0, 1, ... of its parents, and the order of these; no levels for a class alone.
+
+    counts  (states of the parents ..., states of the child)
+    levels  each with an axis of length 1 for each parent that it does not have
+    target  the number of the class
+    """
+
+    family: Family
+    target: int
+    counts: Array
+    order: list[int]
+    levels: list[Array]
+
+    @classmethod
+    def of(cls, family: Family, counted: CountTable, n_states: Sequence[int]) -> FamilyLevels:
+        target = len(n_states) - 1
+        counts = np.asarray(counted, dtype=np.float64).reshape([n_states[node] for node in family.nodes])
+        if family.nodes == (target,):
+            return cls(family, target, counts, [], [])
+        order = parent_order(family, counts, target)
+        return cls(family, target, counts, order, make_levels(counts, order))
+
+    def choose(self, least: float) -> list[float]:
+        """The concentration of each level."""
+        choices = least * 2.0 ** np.arange(np.floor(np.log2(MOST_PSEUDO_ROWS / least)) + 1)
+        return choose_concentrations(self.levels, choices.tolist())
+
+    def table(self, concentrations: Sequence[float]) -> Array:
+        if not self.levels:
+            return self.counts / self.counts.sum()
+        return back_off(self.levels, concentrations, [(0.0, 0.0)] * len(self.levels))
+
+    def left_out(self, concentrations: Sequence[float]) -> tuple[Array, Array]:
+        """Tables that judge a row by the others: of its own class, and of the other classes.
+
+        A row is in the counts of another class where these do not look at the class, and in the totals of a class's
+        own table.
+        """
+        if not self.levels:
+            table = self.table(concentrations)
+            return table, table
+        if self.family.child == self.target:
+            others = [(0.0, 1.0)] * len(self.levels)
+        else:
+            above = sum(self.levels[depth].shape[self._class_axis] == 1 for depth in range(len(self.levels)))
+            others = [(1.0, 1.0)] * above + [(0.0, 0.0)] * (len(self.levels) - above)
+        own = [(1.0, 1.0)] * len(self.levels)
+        return back_off(self.levels, concentrations, own), back_off(self.levels, concentrations, others)
+
+    @property
+    def _class_axis(self) -> int:
+        return self.family.parents.index(self.target)
+
+
+def choose_least(task: ParameterTask, levels: Sequence[FamilyLevels]) -> tuple[float, dict[float, float]]:
+    """The largest of `LEASTS` that is not clearly worse than the best, and by each the mean loss of rows left out.
+
+    A row is left out of the counts, but neither of the structure nor of the choice of concentrations.
+    """
+    cells = ClassCells.of(task.dag, task.counts.n_states)
+    logs = []
+    for least in LEASTS:
+        tables = [each.left_out(each.choose(least)) for each in levels]
+        with np.errstate(divide="ignore"):  # a class without rows
+            logs.append(tuple(cells.pack([np.log(pair[part]) for pair in tables]) for part in (0, 1)))
+    first, second = task.counts.rows.sum(partial(_judge_block, cells=cells, logs=logs), "judged")
+    total = max(first[-1], np.finfo(np.float64).tiny)
+    means = first[:-1] / total
+    best = int(np.argmin(means))
+    for place in range(len(LEASTS) - 1, best, -1):
+        # The weighted squares of (difference - its mean), summed over rows.
+        contrast = np.zeros(len(first))
+        contrast[[place, best, -1]] = 1.0, -1.0, means[best] - means[place]
+        if means[place] - means[best] <= ERRORS_ALLOWED * np.sqrt(max(contrast @ second @ contrast, 0.0)) / total:
+            best = place
+            break
+    return LEASTS[best], dict(zip(LEASTS, means.tolist(), strict=True))
+
+
+def _judge_block(
+    block: EncodedBatch, cells: ClassCells, logs: Sequence[tuple[Array, Array]]
+) -> tuple[Array, Array]:
+    """Of the losses of the rows by each pair of tables, and of ones: sums of w loss, and of w^2 loss loss'."""
+    first, second = np.zeros(len(logs) + 1), np.zeros((len(logs) + 1, len(logs) + 1))
+    for start in range(0, block.n_rows, PART_ROWS):
+        part = block.take(slice(start, start + PART_ROWS))
+        places, observed = cells.places(part)
+        places[~observed] = 0
+        rows, classes = np.arange(part.n_rows), part.class_codes
+        losses = np.ones((len(logs) + 1, part.n_rows))
+        for candidate, (own, others) in enumerate(logs):
+            scores = np.where(observed[:, :, np.newaxis], others[places], 0.0).sum(axis=1)
+            scores[rows, classes] = np.where(observed, own[places, classes[:, np.newaxis]], 0.0).sum(axis=1)
+            losses[candidate] = -log_softmax(scores, axis=1)[rows, classes]
+        weighted = losses * part.row_weights
+        first += weighted.sum(axis=1)
+        second += weighted @ weighted.T
+    return first, second
 
 
 def parent_order(family: Family, cells: CountTable, target: int) -> list[int]:
@@ -82,15 +214,15 @@ def make_levels(cells: CountTable, order: Sequence[int]) -> list[Array]:
     return [_margin(cells, order[:depth]) for depth in range(len(order) + 1)]
 
 
-def back_off(levels: Sequence[Array], concentrations: Sequence[float], without: float = 0.0) -> Array:
+def back_off(levels: Sequence[Array], concentrations: Sequence[float], taken: Sequence[tuple[float, float]]) -> Array:
     """P(child | parents), shaped as the last level.
 
-    With `without` rows taken out of its own cell, at every level, what each cell then has: leaving one row out.
+    `taken` are the rows that are taken out of the cell, and out of its total, of each level: leaving a row out.
     """
     p: Array = np.full(levels[0].shape, 1.0 / max(1, levels[0].shape[-1]))  # an attribute may have no state
-    for counted, m in zip(levels, concentrations, strict=False):
+    for counted, m, (from_cell, from_total) in zip(levels, concentrations, taken, strict=False):
         rows = counted.sum(axis=-1, keepdims=True)
-        p = (np.maximum(counted - without, 0.0) + m * p) / (np.maximum(rows - without, 0.0) + m)
+        p = (np.maximum(counted - from_cell, 0.0) + m * p) / (np.maximum(rows - from_total, 0.0) + m)
     return p
 
 
@@ -98,7 +230,7 @@ def choose_concentrations(levels: Sequence[Array], choices: Sequence[float]) -> 
     """From the top down, each with the highest leave-one-out log likelihood of the levels so far; ties go to more."""
     chosen: list[float] = []
     for depth, counted in enumerate(levels, start=1):
-        left_out = (back_off(levels[:depth], [*chosen, m], without=1.0) for m in choices)
+        left_out = (back_off(levels[:depth], [*chosen, m], [(1.0, 1.0)] * depth) for m in choices)
         values = [float((counted * np.log(p)).sum()) for p in left_out]
         best = max(range(len(values)), key=lambda place: (values[place], place))
         chosen.append(choices[best])
