@@ -1,64 +1,152 @@
-"""The least concentration of hierarchical smoothing: settled on every other set, confirmed on the rest.
+"""Ways to smooth the tables of k-dependence Bayes: settled on one half of the tables, confirmed on the other.
 
-    .venv-field/bin/python -m experiments.smoothing [--max-rows N] [--jobs N]
+    python -m experiments.smoothing measure [first|second]
+    python -m experiments.smoothing
 
-Writes docs/smoothing_table.md. Folds that experiments/results has not are measured first.
+The first measures a half of the tables (`experiments.halves`) and keeps experiments/records/smoothing-HALF.json; the
+second writes docs/smoothing_table.md from both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
+from scipy.special import digamma
+from sklearn.model_selection import StratifiedKFold
 
-from experiments.field_table import write_table
-from experiments.studies.entries import make_entries
-from experiments.studies.results import Results
-from experiments.studies.study import Study
+from experiments.halves import half
+from experiments.studies.data_sets import DataSet, find_data_sets
+from tanager import BayesianNetworkClassifier
+from tanager.arrays import Array
+from tanager.parameters import Frequency, Hierarchical, LearntNetwork, ParameterLearner, ParameterTask, hierarchical
+from tanager.structure import KDependence
 
-MAX_ROWS = 5_000
-LEASTS = (1, 4, 16, 32, 64)
-SMOOTHINGS = {
-    "`tan`, Laplace": "tan:ll:frequency",
-    **{f"`tan`, hierarchical, least {least}": f"tan:ll:hierarchical(least={least})" for least in (16, 32)},
-    "`kdb(k=3)`, Laplace": "kdb(k=3):frequency",
-    **{f"`kdb(k=3)`, hierarchical, least {least}": f"kdb(k=3):hierarchical(least={least})" for least in LEASTS},
+ROOT = Path(__file__).parents[1]
+MOST_ROWS, N_FOLDS, MOST_SETS = 1_500, 2, 16
+DEPTHS = (1, 2)
+FLOOR = "least 32"
+Record = dict[str, float | int | str]
+
+
+class ErrorsAllowed(Hierarchical):
+    """`Hierarchical` with another number of standard errors by which a larger least may be worse."""
+
+    def __init__(self, errors: float = 3.0) -> None:
+        super().__init__()
+        self.errors = errors
+
+    def learn(self, task: ParameterTask) -> LearntNetwork:
+        with patch.object(hierarchical, "ERRORS_ALLOWED", self.errors):
+            return super().learn(task)
+
+
+class HierarchicalDirichletProcess(ParameterLearner):
+    """Petitjean et al. (2018) without sampling: a level counts the expected tables of the level below, not its rows.
+
+    Of a cell of n rows with concentration c and probability p one level up, c p (digamma(c p + n) - digamma(c p))
+    tables are expected. Concentrations, one for each level, are chosen by leaving one row out; three rounds of both.
+    """
+
+    def learn(self, task: ParameterTask) -> LearntNetwork:
+        families, n_states = task.dag.families, task.counts.n_states
+        tables = []
+        for family, counted in zip(families, task.counts.tables(families), strict=True):
+            levels = hierarchical.FamilyLevels.of(family, counted, n_states)
+            table = expected_tables(levels.levels) if levels.levels else levels.table([])
+            tables.append(table.reshape(family.shape(n_states)))
+        return LearntNetwork(task.network(tables))
+
+
+def expected_tables(rows: Sequence[Array]) -> Array:
+    """P(child | parents) from the rows of each level."""
+    counts, concentrations = [each.copy() for each in rows], [2.0] * len(rows)
+    top = np.full(rows[0].shape, 1.0 / rows[0].shape[-1])
+    for _ in range(3):
+        above = [top]
+        for counted, m in zip(counts, concentrations, strict=True):
+            above.append((counted + m * above[-1]) / (counted.sum(axis=-1, keepdims=True) + m))
+        for depth in range(len(rows) - 1, 0, -1):
+            n, spread = counts[depth], concentrations[depth] * np.broadcast_to(above[depth], counts[depth].shape)
+            expected = np.clip(spread * (digamma(spread + n) - digamma(spread)), np.minimum(n, 1.0), n)
+            axes = tuple(axis for axis in range(n.ndim - 1) if rows[depth - 1].shape[axis] < n.shape[axis])
+            counts[depth - 1] = expected.sum(axis=axes, keepdims=True)
+        p = top
+        for depth, counted in enumerate(counts):
+            concentrations[depth] = hierarchical.choose_concentrations([counted], [0.25], p)[0.25][0]
+            m = concentrations[depth]
+            p = (counted + m * p) / (counted.sum(axis=-1, keepdims=True) + m)
+    return p
+
+
+WAYS: dict[str, ParameterLearner] = {
+    "Laplace": Frequency(),
+    FLOOR: Hierarchical(32.0),
+    "least 1/2": Hierarchical(0.5),
+    **{f"auto, {errors} standard errors": ErrorsAllowed(errors) for errors in (1, 2, 3)},
+    "hierarchical Dirichlet process": HierarchicalDirichletProcess(),
 }
-HALVES = (slice(0, None, 2), slice(1, None, 2))
-"""Of the sets in the order of their names: those that settle, and those that confirm."""
 
 
-REMARK = (
-    "The first, third, fifth ... of them by name settle the least concentration, as the one with the lowest mean "
-    "log-loss of `kdb(k=3)`; the others have no say in it."
-)
+def measure(which: str) -> None:
+    """Log-losses on two folds of each table of a half, of at most `MOST_ROWS` rows."""
+    folder = Path(os.environ.get("TANAGER_DATA", ROOT / "../shared/data"))
+    sets = [each for each in find_data_sets(folder) if half(each.name) == which and not each.name.startswith("tfbs")]
+    records: list[Record] = []
+    file = ROOT / f"experiments/records/smoothing-{which}.json"
+    for data_set in sorted(sets, key=lambda each: each.name)[:MOST_SETS]:
+        for k in DEPTHS:
+            losses = {name: round(float(np.mean([*log_losses(data_set, k, way)])), 5) for name, way in WAYS.items()}
+            records.append({"set": data_set.name, "k": k, **losses})
+            file.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
 
 
-def smoothings_of(field: Study) -> Study:
-    return replace(field, name="smoothing", entries=make_entries(SMOOTHINGS))
+def log_losses(data_set: DataSet, k: int, way: ParameterLearner) -> Iterator[float]:
+    """Of the rows held out, but for those of a class that the training rows lack."""
+    X, y = data_set.read()
+    chosen = np.sort(np.random.default_rng(0).permutation(len(y))[:MOST_ROWS])
+    X, y = X.take(chosen), np.asarray(y)[chosen]
+    for training, test in StratifiedKFold(N_FOLDS, shuffle=True, random_state=0).split(y, y):
+        clf = BayesianNetworkClassifier(KDependence(k), parameters=way, missing="marginalize")
+        clf.fit(X.take(training), y[training])
+        known = test[np.isin(y[test], clf.classes_)]
+        places = np.searchsorted(clf.classes_, y[known])
+        yield from -clf.predict_log_proba(X.take(known))[np.arange(len(known)), places]
 
 
-def smoothing_table(results: Results) -> Iterator[str]:
-    """Each against Laplace's tables of the same structure, on either half; what is settled, and which sets they are."""
-    halves = [(results.matrix("log_loss")[half], results.matrix("error")[half]) for half in HALVES]
-    n_sets = [len(losses) for losses, _ in halves]
-    titles = [f"log-loss | error in % | lower than Laplace, of {n}" for n in n_sets]
-    yield f"| structure, tables | {n_sets[0]} sets that settled: {titles[0]} | {n_sets[1]} others: {titles[1]} |"
-    yield f"| --- |{' ---: |' * 6}"
-    for place, name in enumerate(results.classifiers):
-        plain = results.classifiers.index(f"{name.split(',')[0]}, Laplace")
+def write_table() -> Iterator[str]:
+    halves = {}
+    for which in ("first", "second"):
+        text = (ROOT / f"experiments/records/smoothing-{which}.json").read_text(encoding="utf-8")
+        halves[which] = json.loads(text)
+    yield "<!-- written by experiments/smoothing.py; do not edit -->"
+    yield ""
+    n_sets = {which: len({record["set"] for record in records}) for which, records in halves.items()}
+    yield (
+        f"k-dependence Bayes, k = 1 and 2; {n_sets['first']} tables settle, {n_sets['second']} others confirm; at most "
+        f"{MOST_ROWS:,} rows, {N_FOLDS} folds. The ratio is the geometric mean of the log-loss over that of "
+        f"hierarchical smoothing with a least concentration of 32 (values below .001 counted as .001)."
+    )
+    titles = "ratio | mean log-loss | lower than Laplace"
+    yield from ("", f"| tables | settled: {titles} | confirmed: {titles} |", "| --- |" + " ---: |" * 6)
+    for way in WAYS:
         cells = []
-        for losses, errors in halves:
-            lower = "" if place == plain else str(int((losses[:, place] < losses[:, plain]).sum()))
-            cells += [f"{np.nanmean(losses[:, place]):.3f}", f"{100 * np.nanmean(errors[:, place]):.1f}", lower]
-        yield f"| {name} | {' | '.join(cells)} |"
-    places = [results.classifiers.index(f"`kdb(k=3)`, hierarchical, least {least}") for least in LEASTS]
-    least = LEASTS[int(np.argmin(np.nanmean(halves[0][0][:, places], axis=0)))]
-    yield from ("", f"The first half settles a least concentration of {least}.")
-    for word, half in zip(("Settled", "Confirmed"), HALVES, strict=True):
-        yield from ("", f"{word} on: {', '.join(results.sets[half])}.")
+        for records in halves.values():
+            own, floor, plain = (np.array([record[name] for record in records]) for name in (way, FLOOR, "Laplace"))
+            ratio = np.exp(np.mean(np.log(np.maximum(own, 0.001) / np.maximum(floor, 0.001))))
+            lower = "" if way == "Laplace" else f"{int((own < plain).sum())} of {len(own)}"
+            cells += [f"{ratio:.3f}", f"{own.mean():.3f}", lower]
+        yield f"| {way} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
-    write_table("smoothing", MAX_ROWS, smoothings_of, REMARK, smoothing_table)
+    if sys.argv[1:2] == ["measure"]:
+        for chosen in sys.argv[2:] or ["first", "second"]:
+            measure(chosen)
+    else:
+        (ROOT / "docs/smoothing_table.md").write_text("\n".join(write_table()) + "\n", encoding="utf-8")

@@ -126,7 +126,7 @@ def find_data_sets(folder: Path, class_column: str = "class") -> list[DataSet]:
     if not folder.is_dir():
         raise FileError(
             f"there is no folder {str(folder)!r} with data sets.",
-            hint=f"name one with --data: a table, a folder with a {MANIFEST}, or one of .csv and .arff files.",
+            hint=f"name it with --data or TANAGER_DATA: a table, a folder with a {MANIFEST}, or one of .csv and .arff.",
         )
     if (folder / MANIFEST).exists():
         return read_manifest(folder)

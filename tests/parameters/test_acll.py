@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from oracle import batch_of
-from parameters.tasks import assert_same, task_of
+from parameters.tasks import task_of
 from tanager.errors import OptionError
-from tanager.parameters import EM, ACLLOptimal, ExpectedACLL
+from tanager.parameters import ACLLOptimal
 from tanager.scores.acll_constants import dirichlet_line, uniform_beta
 from tanager.structure.dag import Dag
 
@@ -54,35 +54,6 @@ def test_small_changes_of_any_table_lower_the_approximate_likelihood(learner, be
             other = table * np.exp(0.05 * generator.normal(size=table.shape))
             moved.append(other / other.sum(axis=1, keepdims=True))
         assert approximate_cll(rows, moved, beta) < best
-
-
-def test_without_gaps_expected_counts_are_the_counts():
-    problem, _ = task(300)
-    assert_same(*(learner.learn(problem).network.tables for learner in (ACLLOptimal(), ExpectedACLL())), rtol=0)
-
-
-def test_a_missing_cell_counts_for_its_states_as_em_has_it():
-    """Expected counts by enumeration of all completions of each row."""
-    _, rows = task(300)
-    generator = np.random.default_rng(2)
-    gaps = generator.random((300, 2)) < 0.3
-    codes = np.where(gaps, N_STATES[:2], rows[:, :2])
-    problem = task_of(TREE, batch_of(codes, rows[:, 2], N_STATES))
-    described = EM().learn(problem).network.tables
-    expected = np.zeros(N_STATES)
-    for row, y in zip(codes, rows[:, 2], strict=True):
-        shares = {
-            (a, b): described[0][y, a] * described[1][3 * a + y, b]
-            for a in (range(3) if row[0] == 3 else [row[0]])
-            for b in (range(2) if row[1] == 2 else [row[1]])
-        }
-        for (a, b), share in shares.items():
-            expected[a, b, y] += share / sum(shares.values())
-    beta = uniform_beta(3)
-    p = np.maximum(expected + beta * expected.sum(axis=2, keepdims=True), 5.0)
-    tables = ExpectedACLL().learn(problem).network.tables
-    for a, b, y in np.ndindex(N_STATES):
-        assert tables[1][3 * a + y, b] == pytest.approx(p[a, b, y] / p[a, :, y].sum(), rel=1e-9)
 
 
 def test_a_pseudo_count_above_all_counts_makes_all_states_alike():

@@ -64,20 +64,16 @@ def by_definition(dag, batch, passes, pseudo):
     return tables
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("dag", [NAIVE, TREE, CLASS_WITH_PARENTS])
 @pytest.mark.parametrize(("passes", "weighted"), [(1, False), (3, True)])
-def test_tables_are_those_of_the_definition(dag, passes, weighted, compiled, monkeypatch):
-    monkeypatch.setattr(dfe, "ROWS_WORTH_COMPILING", 0 if compiled else 10**9)
+def test_tables_are_those_of_the_definition(dag, passes, weighted, monkeypatch):
     monkeypatch.setattr(dfe, "BLOCK_PLACES", 100)  # several blocks
     batch = random_batch(0, 60, N_STATES, weighted=weighted)
     expected = by_definition(dag, batch, passes, [[0.5] * r for r in N_STATES])
     assert_same(estimates(DFE(passes, alpha=0.5), dag, batch), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_attributes_that_all_tell_the_class_overflow_nothing(compiled, monkeypatch):
-    monkeypatch.setattr(dfe, "ROWS_WORTH_COMPILING", 0 if compiled else 10**9)
+def test_attributes_that_all_tell_the_class_overflow_nothing():
     classes = np.arange(8) % 2
     batch = batch_of(np.tile(classes[:, None], 100), classes, (2,) * 101, np.full(8, 1e6))
     dag = Dag.augmented_naive_bayes([()] * 100)
@@ -85,9 +81,7 @@ def test_attributes_that_all_tell_the_class_overflow_nothing(compiled, monkeypat
     assert_same(estimates(DFE(), dag, batch), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_missing_cells_are_left_out(compiled, monkeypatch):
-    monkeypatch.setattr(dfe, "ROWS_WORTH_COMPILING", 0 if compiled else 10**9)
+def test_missing_cells_are_left_out():
     batch = random_batch(1, 40, N_STATES, gaps=0.3)
     expected = by_definition(NAIVE, batch, 1, [[1.0] * r for r in N_STATES])
     assert_same(estimates(DFE(), NAIVE, batch), expected, rtol=1e-9)

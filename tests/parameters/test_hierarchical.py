@@ -11,7 +11,7 @@ from oracle import batch_of, random_batch
 from parameters.tasks import assert_same, task_of
 from tanager import BayesianNetworkClassifier
 from tanager.errors import OptionError
-from tanager.parameters.hierarchical import Hierarchical
+from tanager.parameters.hierarchical import ERRORS_ALLOWED, Hierarchical
 from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag
 
@@ -109,6 +109,53 @@ def test_no_level_has_fewer_pseudo_rows_than_the_least():
         assert all(np.log2(m / least) % 1 == 0 for m in chosen)
     with pytest.raises(OptionError, match="least=0 of Hierarchical"):
         Hierarchical(0).learn(task_of(DAG, batch))
+
+
+def loss_left_out(batch, least):
+    """Mean of -log P(c_t | x_t), the tables counted from the other rows with the concentrations of all rows."""
+    trace = Hierarchical(least).learn(task_of(DAG, batch)).trace
+    rows, order, losses = rows_of(batch), orders(trace), []
+    frequencies = np.bincount(batch.class_codes) / batch.n_rows
+    for t, row in enumerate(rows):
+        others, joint = rows[:t] + rows[t + 1 :], []
+        for c in range(2):
+            values = (*row[:-1], c)
+            terms = (probability(others, x, order[x], values, trace.concentrations[f"x{x}"]) for x in range(3))
+            joint.append(frequencies[c] * np.prod(list(terms)))
+        losses.append(-log(joint[row[-1]] / sum(joint)))
+    return np.array(losses)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_least_is_the_largest_that_predicts_the_class_of_rows_left_out_not_clearly_worse_than_the_best(seed):
+    batch = leaning(seed, 40)
+    trace = Hierarchical().learn(task_of(DAG, batch)).trace
+    losses = {least: loss_left_out(batch, least) for least in (0.5, 4.0, 32.0, 512.0, trace.least)}
+    for least, each in losses.items():
+        assert trace.left_out[least] == pytest.approx(each.mean(), rel=1e-9)
+    best = min(trace.left_out, key=trace.left_out.get)
+    at_best = loss_left_out(batch, best)
+
+    def clearly_worse(each):
+        return each.mean() - at_best.mean() > ERRORS_ALLOWED * (each - at_best).std() / np.sqrt(len(each))
+
+    assert trace.least >= best
+    assert not clearly_worse(losses[trace.least])
+    for least in trace.left_out:
+        if least > trace.least:
+            assert clearly_worse(loss_left_out(batch, least))
+
+
+def test_a_class_that_is_a_function_of_its_attributes_gets_few_pseudo_rows_and_noise_many():
+    generator = np.random.default_rng(0)
+    codes = generator.integers(0, 2, (400, 3))
+    by_class = {"function": codes[:, 0] ^ codes[:, 1], "noise": generator.integers(0, 2, 400)}
+    leasts = {
+        name: Hierarchical().learn(task_of(DAG, batch_of(codes, classes, (2, 2, 2, 2)))).trace.least
+        for name, classes in by_class.items()
+    }
+    assert leasts["function"] <= 2.0
+    assert leasts["noise"] >= 256.0
 
 
 def test_the_class_keeps_its_frequencies():

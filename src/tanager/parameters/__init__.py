@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tanager.parameters.acll import ACLLOptimal, ExpectedACLL
+from tanager.parameters.acll import ACLLOptimal
 from tanager.parameters.conditional.learner import Conditional
 from tanager.parameters.dfe import DFE
 from tanager.parameters.em import EM, LikelihoodGradient
@@ -21,7 +21,6 @@ __all__ = [
     "PARAMETERS",
     "ACLLOptimal",
     "Conditional",
-    "ExpectedACLL",
     "Frequency",
     "Hierarchical",
     "LearntNetwork",
@@ -37,7 +36,6 @@ PARAMETERS: dict[str, Callable[[], ParameterLearner]] = {
     "frequency": Frequency,
     "hierarchical": Hierarchical,
     "acll": ACLLOptimal,
-    "acll-em": ExpectedACLL,
     "conditional": Conditional,
     "em": EM,
     "likelihood-gradient": LikelihoodGradient,

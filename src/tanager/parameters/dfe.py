@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.special import softmax
 
-from tanager.arrays import Array, Codes, Ints
+from tanager.arrays import Array
 from tanager.parameters.class_cells import ClassCells, choose_equal_network
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.structure.constraints import check_count
 from tanager.table.rows import EncodedBatch, LocalRows, add
 
-# Rows times passes from which the compiled loop repays its start; the plain one takes some 30 microseconds a row.
-ROWS_WORTH_COMPILING = 30_000
 BLOCK_PLACES = 1 << 20
 
 
@@ -64,8 +61,9 @@ class DFE(ParameterLearner):
         # A class without parents has pseudo-rows too, as its table starts empty.
         smoothing = Frequency(self.smoothing, self.alpha)
         pseudo = [smoothing.pseudo_rows(task.counts, family, smooth_class=True) for family in task.dag.families]
-        running = RunningTables(ClassCells.of(task.dag, n_states), pseudo)
-        compiled = rows.n_rows * self.passes >= ROWS_WORTH_COMPILING
+        shapes = [family.shape(n_states) for family in task.dag.families]
+        starts = [np.broadcast_to(prior, shape) for prior, shape in zip(pseudo, shapes, strict=True)]
+        running = RunningTables(ClassCells.of(task.dag, n_states), starts)
         # Families without the class say nothing of it: they are counted beside the running tables.
         others = [family for family in task.dag.families if family not in running.cells.families]
         counted = [np.zeros(family.size(n_states)) for family in others]
@@ -73,7 +71,7 @@ class DFE(ParameterLearner):
         for _ in range(self.passes):
             total = 0.0
             for block in rows.blocks():
-                losses = running.add_rows(block, compiled)
+                losses = running.add_rows(block)
                 total += float(losses.sum())
                 weighted = replace(block, weights=losses * block.row_weights)
                 add(counted, task.counts.engine.count(weighted, [family.nodes for family in others]))
@@ -86,65 +84,37 @@ class DFE(ParameterLearner):
 
 
 class RunningTables:
-    """Frequencies of the families with the class while rows come in: sums and their logarithms, by cell and class.
+    """Frequencies of the families with the class while rows come in, some 30 microseconds for each.
 
     cells           where the entries lie; the family of the class is the last
     counted         (n_cells, n_classes) F plus pseudo-rows
-    configurations  (n_cells,) the parent configuration of each cell, attribute families only, else -1: the total of the
-                    class's own table is the same for every class and cancels in P(c | x)
-    totals          (n_configurations, n_classes) the sums of `counted` over the child's states
+    configurations  (n_cells,) the parent configuration of each cell; that of the class's own cells, whose total is the
+                    same for every class and cancels in P(c | x), is the last
+    totals          (n_configurations + 1, n_classes) the sums of `counted` over the child's states
     """
 
-    def __init__(self, cells: ClassCells, pseudo: Sequence[Array]) -> None:
-        shapes = {family.child: family.shape(cells.n_states) for family in cells.families}
+    def __init__(self, cells: ClassCells, tables: list[Array]) -> None:
         self.cells = cells
-        self.counted = cells.pack(
-            [np.broadcast_to(rows, shapes.get(node, rows.shape)) for node, rows in enumerate(pseudo)]
-        )
-        self.configurations = np.full(cells.n_cells, -1)
-        of_attributes = np.repeat(np.arange(len(cells.widths)), cells.widths)
-        self.configurations[: len(of_attributes)] = of_attributes
-        self.totals = np.zeros((len(cells.widths), cells.n_classes))
-        np.add.at(self.totals, of_attributes, self.counted[: len(of_attributes)])
-        self._logs = np.log(self.counted), np.log(self.totals)
+        self.counted = cells.pack(tables)
+        n_own = cells.n_cells - cells.first_class_cell
+        self.configurations = np.repeat(np.arange(len(cells.widths) + 1), [*cells.widths, n_own])
+        self.totals = np.zeros((len(cells.widths) + 1, cells.n_classes))
+        np.add.at(self.totals, self.configurations, self.counted)
+        self.totals[-1] = 1.0
 
-    def add_rows(self, batch: EncodedBatch, compiled: bool) -> Array:
+    def add_rows(self, batch: EncodedBatch) -> Array:
         """Take in the rows one after the other; 1 - P(c_t | x_t) of each, before it came in."""
-        add_rows = _add_rows
-        if compiled:
-            from tanager.parameters.kernels import add_rows
         losses = np.empty(batch.n_rows)
         size = max(1, BLOCK_PLACES // len(self.cells.families))
         for first in range(0, batch.n_rows, size):
-            rows = slice(first, first + size)
-            block = batch.take(rows)
+            block = batch.take(slice(first, first + size))
             places, observed = self.cells.places(block)
-            places[~observed] = -1
-            tables = self.configurations, self.counted, self.totals, *self._logs
-            add_rows(places, block.class_codes, block.row_weights, *tables, losses[rows])
+            for t, (true, weight) in enumerate(zip(block.class_codes.tolist(), block.row_weights, strict=True)):
+                at = places[t][observed[t]]
+                above = self.configurations[at]
+                p = softmax(np.log(self.counted[at] / self.totals[above]).sum(axis=0))
+                losses[first + t] = p.sum() - p[true]
+                self.counted[at, true] += weight * losses[first + t]
+                self.totals[above, true] += weight * losses[first + t]
+                self.totals[-1] = 1.0
         return losses
-
-
-def _add_rows(
-    cells: NDArray[np.int32],
-    classes: Codes,
-    weights: Array,
-    configurations: Ints,
-    counted: Array,
-    totals: Array,
-    log_counted: Array,
-    log_totals: Array,
-    losses: Array,
-) -> None:
-    """What the kernel of the same name does, for small data."""
-    for t, true in enumerate(classes.tolist()):
-        at = cells[t][cells[t] >= 0]
-        above = configurations[at]
-        above = above[above >= 0]
-        scores = log_counted[at].sum(axis=0) - log_totals[above].sum(axis=0)
-        shares = np.exp(scores - scores.max())
-        losses[t] = (shares.sum() - shares[true]) / shares.sum()
-        counted[at, true] += weights[t] * losses[t]
-        totals[above, true] += weights[t] * losses[t]
-        log_counted[at, true] = np.log(counted[at, true])
-        log_totals[above, true] = np.log(totals[above, true])

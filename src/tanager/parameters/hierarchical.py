@@ -21,7 +21,7 @@ from tanager.table.rows import EncodedBatch
 MOST_PSEUDO_ROWS = 2.0**14
 LEASTS = tuple(2.0 ** np.arange(-1, 10))
 """The fewest pseudo-rows of a level that leave-one-out chooses from."""
-ERRORS_ALLOWED = 1.5
+ERRORS_ALLOWED = 3.0
 PART_ROWS = 8_192
 
 
@@ -80,18 +80,17 @@ class Hierarchical(ParameterLearner):
             least, left_out = choose_least(task, levels)
         else:
             least = float(self.least)
-        learnt = [family.choose(least) for family in levels]
+        learnt = [family.choose([least])[least] for family in levels]
         tables = [
             family.table(chosen).reshape(family.family.shape(n_states))
             for family, chosen in zip(levels, learnt, strict=True)
         ]
-        smoothed = [(each, chosen) for each, chosen in zip(levels, learnt, strict=True) if chosen]
-        trace = HierarchicalTrace(
-            least,
-            left_out,
-            {names[each.family.child]: [names[each.family.parents[axis]] for axis in each.order] for each, _ in smoothed},
-            {names[each.family.child]: chosen for each, chosen in smoothed},
-        )
+        trace = HierarchicalTrace(least, left_out, {}, {})
+        for each, chosen in zip(levels, learnt, strict=True):
+            if chosen:
+                child = names[each.family.child]
+                trace.parents[child] = [names[each.family.parents[axis]] for axis in each.order]
+                trace.concentrations[child] = chosen
         return LearntNetwork(task.network(tables), trace)
 
 
@@ -119,10 +118,9 @@ class FamilyLevels:
         order = parent_order(family, counts, target)
         return cls(family, target, counts, order, make_levels(counts, order))
 
-    def choose(self, least: float) -> list[float]:
-        """The concentration of each level."""
-        choices = least * 2.0 ** np.arange(np.floor(np.log2(MOST_PSEUDO_ROWS / least)) + 1)
-        return choose_concentrations(self.levels, choices.tolist())
+    def choose(self, leasts: Sequence[float]) -> dict[float, list[float]]:
+        """The concentration of each level, by `least`."""
+        return choose_concentrations(self.levels, leasts) if self.levels else {least: [] for least in leasts}
 
     def table(self, concentrations: Sequence[float]) -> Array:
         if not self.levels:
@@ -135,20 +133,14 @@ class FamilyLevels:
         A row is in the counts of another class where these do not look at the class, and in the totals of a class's
         own table.
         """
-        if not self.levels:
+        if not self.levels or self.target not in self.family.nodes:  # the second kind cancels in P(class | attributes)
             table = self.table(concentrations)
             return table, table
-        if self.family.child == self.target:
-            others = [(0.0, 1.0)] * len(self.levels)
-        else:
-            above = sum(self.levels[depth].shape[self._class_axis] == 1 for depth in range(len(self.levels)))
-            others = [(1.0, 1.0)] * above + [(0.0, 0.0)] * (len(self.levels) - above)
         own = [(1.0, 1.0)] * len(self.levels)
+        # The class is the first parent: the level above has the rows of all classes.
+        others = [(0.0, 1.0)] * len(self.levels) if self.family.child == self.target else [(1.0, 1.0)]
+        others += [(0.0, 0.0)] * (len(self.levels) - len(others))
         return back_off(self.levels, concentrations, own), back_off(self.levels, concentrations, others)
-
-    @property
-    def _class_axis(self) -> int:
-        return self.family.parents.index(self.target)
 
 
 def choose_least(task: ParameterTask, levels: Sequence[FamilyLevels]) -> tuple[float, dict[float, float]]:
@@ -158,10 +150,12 @@ def choose_least(task: ParameterTask, levels: Sequence[FamilyLevels]) -> tuple[f
     """
     cells = ClassCells.of(task.dag, task.counts.n_states)
     logs = []
+    chosen = [each.choose(LEASTS) for each in levels]
     for least in LEASTS:
-        tables = [each.left_out(each.choose(least)) for each in levels]
+        tables = [each.left_out(by_least[least]) for each, by_least in zip(levels, chosen, strict=True)]
         with np.errstate(divide="ignore"):  # a class without rows
-            logs.append(tuple(cells.pack([np.log(pair[part]) for pair in tables]) for part in (0, 1)))
+            own, others = (cells.pack([np.log(pair[part]) for pair in tables]) for part in (0, 1))
+            logs.append((own, others))
     first, second = task.counts.rows.sum(partial(_judge_block, cells=cells, logs=logs), "judged")
     total = max(first[-1], np.finfo(np.float64).tiny)
     means = first[:-1] / total
@@ -170,15 +164,14 @@ def choose_least(task: ParameterTask, levels: Sequence[FamilyLevels]) -> tuple[f
         # The weighted squares of (difference - its mean), summed over rows.
         contrast = np.zeros(len(first))
         contrast[[place, best, -1]] = 1.0, -1.0, means[best] - means[place]
-        if means[place] - means[best] <= ERRORS_ALLOWED * np.sqrt(max(contrast @ second @ contrast, 0.0)) / total:
+        standard_error = np.sqrt(np.maximum(contrast @ second @ contrast, 0.0)) / total
+        if means[place] - means[best] <= ERRORS_ALLOWED * standard_error:
             best = place
             break
     return LEASTS[best], dict(zip(LEASTS, means.tolist(), strict=True))
 
 
-def _judge_block(
-    block: EncodedBatch, cells: ClassCells, logs: Sequence[tuple[Array, Array]]
-) -> tuple[Array, Array]:
+def _judge_block(block: EncodedBatch, cells: ClassCells, logs: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
     """Of the losses of the rows by each pair of tables, and of ones: sums of w loss, and of w^2 loss loss'."""
     first, second = np.zeros(len(logs) + 1), np.zeros((len(logs) + 1, len(logs) + 1))
     for start in range(0, block.n_rows, PART_ROWS):
@@ -214,26 +207,48 @@ def make_levels(cells: CountTable, order: Sequence[int]) -> list[Array]:
     return [_margin(cells, order[:depth]) for depth in range(len(order) + 1)]
 
 
-def back_off(levels: Sequence[Array], concentrations: Sequence[float], taken: Sequence[tuple[float, float]]) -> Array:
-    """P(child | parents), shaped as the last level.
+def back_off(
+    levels: Sequence[Array],
+    concentrations: Sequence[float],
+    taken: Sequence[tuple[float, float]],
+    top: Array | None = None,
+) -> Array:
+    """P(child | parents), shaped as the last level, from the top: equal shares by default.
 
     `taken` are the rows that are taken out of the cell, and out of its total, of each level: leaving a row out.
     """
-    p: Array = np.full(levels[0].shape, 1.0 / max(1, levels[0].shape[-1]))  # an attribute may have no state
+    # An attribute may have no state.
+    p = np.full(levels[0].shape, 1.0 / max(1, levels[0].shape[-1])) if top is None else top
     for counted, m, (from_cell, from_total) in zip(levels, concentrations, taken, strict=False):
         rows = counted.sum(axis=-1, keepdims=True)
         p = (np.maximum(counted - from_cell, 0.0) + m * p) / (np.maximum(rows - from_total, 0.0) + m)
     return p
 
 
-def choose_concentrations(levels: Sequence[Array], choices: Sequence[float]) -> list[float]:
-    """From the top down, each with the highest leave-one-out log likelihood of the levels so far; ties go to more."""
-    chosen: list[float] = []
-    for depth, counted in enumerate(levels, start=1):
-        left_out = (back_off(levels[:depth], [*chosen, m], [(1.0, 1.0)] * depth) for m in choices)
-        values = [float((counted * np.log(p)).sum()) for p in left_out]
-        best = max(range(len(values)), key=lambda place: (values[place], place))
-        chosen.append(choices[best])
+def choose_concentrations(
+    levels: Sequence[Array], leasts: Sequence[float], top: Array | None = None
+) -> dict[float, list[float]]:
+    """By `least`, from the top down, each with the highest leave-one-out log likelihood of the levels so far.
+
+    Of the lowest `least` times 1, 2, 4, ... those from `least` on are tried; ties go to more. Levels above that are the
+    same for several of them are computed once.
+    """
+    powers = np.arange(np.floor(np.log2(MOST_PSEUDO_ROWS / min(leasts))) + 1)
+    choices = (min(leasts) * 2.0**powers).tolist()
+    chosen: dict[float, list[float]] = {least: [] for least in leasts}
+    above: dict[tuple[float, ...], Array | None] = {(): top}
+    for counted in levels:
+        tried = {
+            prefix: [back_off([counted], [m], [(1.0, 1.0)], p) for m in choices] for prefix, p in above.items()
+        }
+        values = {prefix: [float((counted * np.log(p)).sum()) for p in each] for prefix, each in tried.items()}
+        above = {}
+        for least, concentrations in chosen.items():
+            prefix = tuple(concentrations)
+            allowed = [place for place, m in enumerate(choices) if m >= least]
+            best = max(allowed, key=lambda place: (values[prefix][place], place))  # noqa: B023
+            concentrations.append(choices[best])
+            above[tuple(concentrations)] = tried[prefix][best]
     return chosen
 
 

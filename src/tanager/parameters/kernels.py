@@ -1,64 +1,13 @@
-"""The compiled loops of `dfe`, of `row_likelihood` and of the tables of A2DE in `frequency`."""
+"""The compiled loops of `row_likelihood` and of the tables of A2DE in `frequency`."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.runtime.kernel import kernel
-
-
-@kernel
-def add_rows(
-    cells: NDArray[np.int32],
-    classes: Codes,
-    weights: Array,
-    configurations: Ints,
-    counted: Array,
-    totals: Array,
-    log_counted: Array,
-    log_totals: Array,
-    losses: Array,
-) -> None:
-    """See `RunningTables`. Logarithms are kept: only those of the row's own class change, the others are looked up."""
-    n_rows, n_families = cells.shape
-    n_classes = counted.shape[1]
-    scores = np.empty(n_classes)
-    for t in range(n_rows):
-        scores[:] = 0.0
-        for f in range(n_families):
-            cell = cells[t, f]
-            if cell >= 0:
-                above = configurations[cell]
-                for c in range(n_classes):
-                    scores[c] += log_counted[cell, c]
-                if above >= 0:
-                    for c in range(n_classes):
-                        scores[c] -= log_totals[above, c]
-        true = classes[t]
-        highest = scores.max()
-        total = 0.0
-        others = 0.0
-        for c in range(n_classes):
-            share = math.exp(scores[c] - highest)
-            total += share
-            if c != true:
-                others += share
-        losses[t] = others / total
-        step = weights[t] * losses[t]
-        for f in range(n_families):
-            cell = cells[t, f]
-            if cell >= 0:
-                above = configurations[cell]
-                counted[cell, true] += step
-                log_counted[cell, true] = math.log(counted[cell, true])
-                if above >= 0:
-                    totals[above, true] += step
-                    log_totals[above, true] = math.log(totals[above, true])
-
 
 # Rows worked on at a time: their log joints and cells stay in the cache closest to the core.
 BLOCK = 1024

@@ -15,7 +15,15 @@ from tanager.network.network import Network
 from tanager.registry import check_option
 from tanager.runtime.resources import one_blas_thread, thread_limit
 from tanager.structure.dag import PartOfDag
-from tanager.tuning.fit import STRENGTHS, QueryMeasures, TuneRun, possible_rows, query_nodes, read_query_rows
+from tanager.tuning.fit import (
+    STRENGTHS,
+    QueryMeasures,
+    QueryRows,
+    TuneRun,
+    possible_rows,
+    query_nodes,
+    read_query_rows,
+)
 
 # The objective of each learner: log P(query | other cells) or log P(all cells).
 LEARNERS = {"conditional": "cll", "likelihood-gradient": "ll"}
@@ -247,7 +255,9 @@ class QueryGain:
             ", ".join(f"{node}={state}" for node, state in cells.items()) for cells in (self.answer, self.evidence)
         )
         by_table = ", ".join(f"{node} {gain:+.2f}" for node, gain in self.tables.items())
-        return f"P({answer} | {evidence}) {self.before:.3f} -> {self.after:.3f}, {self.rows:g} rows; by table: {by_table}"
+        return (
+            f"P({answer} | {evidence}) {self.before:.3f} -> {self.after:.3f}, {self.rows:g} rows; by table: {by_table}"
+        )
 
 
 def query_gains(before: Network, after: Network, rows: QueryRows) -> tuple[QueryGain, ...]:
