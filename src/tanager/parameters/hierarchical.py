@@ -238,15 +238,13 @@ def choose_concentrations(
     chosen: dict[float, list[float]] = {least: [] for least in leasts}
     above: dict[tuple[float, ...], Array | None] = {(): top}
     for counted in levels:
-        tried = {
-            prefix: [back_off([counted], [m], [(1.0, 1.0)], p) for m in choices] for prefix, p in above.items()
-        }
+        tried = {prefix: [back_off([counted], [m], [(1.0, 1.0)], p) for m in choices] for prefix, p in above.items()}
         values = {prefix: [float((counted * np.log(p)).sum()) for p in each] for prefix, each in tried.items()}
         above = {}
         for least, concentrations in chosen.items():
             prefix = tuple(concentrations)
             allowed = [place for place, m in enumerate(choices) if m >= least]
-            best = max(allowed, key=lambda place: (values[prefix][place], place))  # noqa: B023
+            best = max(allowed, key=lambda place: (values[prefix][place], place))
             concentrations.append(choices[best])
             above[tuple(concentrations)] = tried[prefix][best]
     return chosen
