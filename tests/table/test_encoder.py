@@ -201,19 +201,6 @@ def test_a_transformer_that_does_not_bin_is_refused():
         learn(X, discretizer=StandardScaler())
 
 
-@pytest.mark.parametrize(
-    ("learnt", "new", "message"),
-    [
-        ([1.0, 2.0], ["forty"], r"column 'a' of the table to predict holds text \('forty'\); it held numbers"),
-        (["x", "y"], [3], "column 'a' of the table to predict holds numbers; it held text"),
-    ],
-)
-def test_a_column_of_another_type_than_in_training_is_an_error_that_says_so(learnt, new, message):
-    encoder = TableEncoder(learn(pd.DataFrame({"a": learnt})))
-    with pytest.raises(DataError, match=message):
-        encoder.encode(read_columns(pd.DataFrame({"a": new})))
-
-
 def test_an_unknown_discretizer_lists_the_known_ones():
     with pytest.raises(OptionError, match="'mdlp', 'quantile'"):
         learn(np.eye(2), discretizer="mdpl")

@@ -406,14 +406,6 @@ def test_a_column_of_a_batch_without_a_value_holds_missing_cells_whatever_its_ty
     assert not np.array_equal(expected, clf.predict_proba(batch))
 
 
-def test_booleans_where_numbers_were_are_zero_and_one():
-    training = pd.DataFrame({"x": [0.0, 1.0] * 6})
-    clf = NaiveBayesClassifier().fit(training, CLASSES)
-    np.testing.assert_array_equal(
-        clf.predict_proba(pd.DataFrame({"x": [False, True]})), clf.predict_proba(training[:2])
-    )
-
-
 @pytest.mark.parametrize("weight", [1e30, 1e300, 1e-30])
 def test_weights_that_cannot_be_counted_are_refused_in_memory_and_batch_by_batch(weight):
     table = pa.table({"x": [0.0, 1.0] * 6, "w": [weight] * 12, "y": CLASSES})
