@@ -1,4 +1,4 @@
-"""Every kind of column that was learnt beside every kind that is given: converted without a loss, or refused by name."""
+"""Every kind of column that was learnt, beside every kind given at prediction: converted without a loss, or refused."""
 
 from __future__ import annotations
 

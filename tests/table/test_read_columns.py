@@ -120,7 +120,11 @@ def test_taking_rows_takes_them_from_every_column():
         (np.array([["a"], [{}]], dtype=object), r"column 'x0' holds a dict in row 1; .*must be a string or a number"),
         (np.array([[1], [2]]).astype("m8"), "no unit"),
         (np.zeros(4, dtype=[("p", "f8"), ("q", "i4")]), r"structured array with the fields 'p', 'q'"),
-        (sparse.csr_array(np.eye(2)), r"[Ss]parse"),
+        (sparse.csr_array(np.eye(2)), r"the table is a sparse csr_array; dense data is required.\nHint: X.toarray()"),
+        (sparse.dok_matrix(np.eye(2)), "sparse dok_matrix"),
+        (np.eye(2) * 1j, "the table holds complex numbers"),
+        (pd.DataFrame({"a": [1j, 2.0]}), "column 'a' holds numbers in row 0 that cannot be kept: .*1j"),
+        (pl.DataFrame({"a\0": ["u", "v"]}), "column 'a.x00' of the polars frame has a NUL in its name"),
     ],
 )
 def test_bad_tables_get_one_clear_message(table, message):
@@ -315,6 +319,13 @@ def test_labels_that_are_no_classes_are_one_clear_error(labels):
         NaiveBayesClassifier().fit([[1], [2]] * 6, labels)
 
 
+def test_a_date_that_is_nothing_is_no_class():
+    days = pd.to_datetime(pd.Series(["2020-01-01", "2020-01-02", None] * 4))
+    for labels in (days, days.to_numpy(), days - days[0]):
+        with pytest.warns(DataWarning, match="missing in 4 of 12 rows"):
+            assert len(NaiveBayesClassifier().fit([[1], [2], [3]] * 4, labels).classes_) == 2
+
+
 @pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA])
 def test_a_label_of_a_list_that_is_nothing_is_no_text(nothing):
     with pytest.warns(DataWarning, match="missing in 4 of 12 rows"):
@@ -352,7 +363,12 @@ def test_whole_numbers_that_a_float_cannot_tell_apart_are_categories_in_memory_a
         clone(clf).partial_fit(table.select(["a"]), CLASSES, classes=[0, 1])
 
 
-@pytest.mark.parametrize("values", [[2**53, 2**53 + 1], [-(2**63), 5], [-(2**63), 2**63 - 1]], ids=str)
+LARGEST = float(np.finfo(np.float64).max)
+
+
+@pytest.mark.parametrize(
+    "values", [[2**53, 2**53 + 1], [-(2**63), 5], [-(2**63), 2**63 - 1], [LARGEST, 0.9 * LARGEST]], ids=str
+)
 @pytest.mark.parametrize("clf", [NaiveBayesClassifier(), TANClassifier()], ids=["naive Bayes", "TAN"])
 def test_numbers_of_any_size_are_cut(values, clf):
     X = np.array(values * 6).reshape(-1, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -200,8 +202,10 @@ def test_what_cannot_be_had_is_refused_and_says_what_to_do():
             clf.prepare_intervals(X, y, method=method)
     with pytest.raises(OptionError, match="method='laplce'"):
         clf.prepare_intervals(X, y, method="laplce")
-    with pytest.raises(OptionError, match="level=90"):
-        clf.prepare_intervals(X, y).predict_interval(X, level=90)
+    clf.prepare_intervals(X, y)
+    for level in (90, 0, 1 - 1e-16, float("nan"), True, "0.9", None, [0.9]):
+        with pytest.raises(OptionError, match=rf"level={re.escape(repr(level))} of an interval"):
+            clf.predict_interval(X, level=level)
     with pytest.raises(DataError, match="batch by batch"):
         clf.prepare_intervals(iter([X]), "class")
     dfe = TANClassifier(parameters="dfe").fit(X, y)

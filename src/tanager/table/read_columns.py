@@ -53,8 +53,17 @@ def read_mixed(X: Any) -> RawTable:
 
 def to_arrow(X: Any) -> pa.Table:
     """A data frame as an Arrow table; a column of objects of several types is text."""
-    frame = nw.from_native(X, eager_only=True)
+    frame = _from_native(X)
     return pa.table([_to_arrow(series) for series in frame.iter_columns()], names=[str(name) for name in frame.columns])
+
+
+def _from_native(X: Any) -> nw.DataFrame[Any]:
+    """The frame; polars ends the process when it hands over a column whose name holds a NUL."""
+    frame = nw.from_native(X, eager_only=True)
+    for name in frame.columns if frame.implementation.is_polars() else ():
+        if "\0" in name:
+            raise DataError(f"column {name!r} of the polars frame has a NUL in its name.", hint="rename it.")
+    return frame
 
 
 def _to_arrow(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
@@ -78,7 +87,7 @@ def as_written(cell: Any) -> str | None:
 
 def _read_frame(X: Any) -> RawTable:
     try:
-        frame = nw.from_native(X, eager_only=True)
+        frame = _from_native(X)
         names = [str(name) for name in frame.columns]
         check_unique(names)
     except nw.exceptions.DuplicateError as error:
@@ -211,12 +220,17 @@ def _holds_objects(series: nw.Series[Any]) -> bool:
 
 
 def _read_array(X: object) -> RawTable:
+    if issparse(X):
+        hint = "X.toarray() makes an array of it, if that fits into memory."
+        raise DataTypeError(f"the table is a sparse {type(X).__name__}; dense data is required.", hint=hint)
     fields = getattr(getattr(X, "dtype", None), "names", None)
-    if fields or (isinstance(X, dict) and not issparse(X)):  # of a dict scikit-learn says that it is a scalar
+    if fields or isinstance(X, dict):  # of a dict scikit-learn says that it is a scalar
         kind = f"structured array with the fields {', '.join(map(repr, fields[:5]))}" if fields else "dict"
         hint = "pandas.DataFrame(table) makes one."
         raise DataTypeError(f"the table is a {kind}; expected a data frame, an array or rows.", hint=hint)
     X = without_mask(X)
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise DataError("Complex data not supported: the table holds complex numbers.", hint="take X.real, or X.imag.")
     array = check_array(X, dtype=None, ensure_all_finite=False)
     if array.dtype.kind in "US" and not hasattr(X, "dtype"):
         # A list of rows with text in them: keep the numbers beside it numbers.
@@ -236,8 +250,10 @@ def _read_array(X: object) -> RawTable:
 
 def _read_matrix(names: tuple[str, ...], array: NDArray[Any], named: bool) -> RawTable:
     """An array of numbers or booleans."""
-    if array.dtype.kind == "f" and not np.isfinite(np.sum(array, dtype=np.float64)):
-        for j, name in enumerate(names):
+    if array.dtype.kind == "f":
+        with np.errstate(over="ignore"):  # finite ones may have no sum
+            looks_finite = np.isfinite(np.sum(array, dtype=np.float64))
+        for j, name in enumerate(() if looks_finite else names):
             finite(NumericColumn(name, array[:, j]))
     return RawTable(names, named, n_rows=len(array), matrix=array)
 
@@ -444,7 +460,8 @@ def _can_be_kept(value: object) -> bool:
         elif isinstance(value, int):
             return -(2**63) <= value < 2**64
         elif isinstance(value, numbers.Number):
-            return math.isfinite(value)  # type: ignore[arg-type]
+            is_real = isinstance(value, numbers.Real) or not isinstance(value, numbers.Complex)  # a Decimal is neither
+            return is_real and math.isfinite(value)  # type: ignore[arg-type]
     except (ValueError, OverflowError, TypeError):
         return False
     return True

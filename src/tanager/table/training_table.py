@@ -269,7 +269,7 @@ def missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:
     """(n_rows,) whether the class of a row is missing."""
     if labels.dtype.kind == "O":
         return np.array([holds_nothing(label) for label in labels], dtype=bool)
-    return np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(len(labels), dtype=bool)
+    return np.isnan(labels) if labels.dtype.kind in "fmM" else np.zeros(len(labels), dtype=bool)
 
 
 def weigh_classes(rows: TrainingTable, class_weight: ClassWeight) -> TrainingTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -24,11 +25,12 @@ class Interval(NamedTuple):
     upper: Array
 
 
-def check_level(level: float) -> float:
-    """The share of intervals that hold the truth: a number between zero and one."""
-    if not 0.0 < level < 1.0:
-        raise OptionError(f"level={level!r} of an interval must be a number between 0 and 1.", hint="level=0.9.")
-    return float(level)
+def check_level(level: object) -> float:
+    """The share of intervals that hold the truth: a number between zero and one, 15 digits away from one."""
+    share = float(level) if isinstance(level, Real) else 0.0
+    if not 0.0 < share <= 1.0 - 1e-15:
+        raise OptionError(f"level={level!r} of an interval must be a number above 0 and below 1.", hint="level=0.9.")
+    return share
 
 
 def reach(level: float) -> float:

@@ -129,7 +129,7 @@ def test_a_type_is_known_from_the_first_batch_that_has_any():
     numbers = NumericColumn("a", np.array([1.5, 2.5]))
     assert encode(coder, nobody).tolist() == [255, 255]
     assert encode(coder, numbers, categorical=False).tolist() == [0, 1]
-    schema = coder.learn("a", np.array([0]), choose_discretizer("quantile"), missing_states=True, fine=False)
+    schema = coder.statistics("a", np.array([0])).schema(choose_discretizer("quantile"), 1, True)
     assert schema.kind == "numeric"
     assert schema.missing_state
 
@@ -146,7 +146,7 @@ def test_a_batch_without_a_cell_says_nothing_of_the_type_but_of_the_width():
         coder = ColumnCoder()
         for batch in batches:
             encode(coder, batch)
-        schema = coder.learn("a", np.array([0]), choose_discretizer("mdlp"), missing_states=True, fine=False)
+        schema = coder.statistics("a", np.array([0])).schema(choose_discretizer("mdlp"), 1, True)
         assert schema.categories == expected
         assert [type(category) for category in schema.categories] == [type(category) for category in expected]
         assert schema.missing_state
@@ -164,7 +164,7 @@ def test_dictionaries_of_batches_may_differ():
     first = encode(coder, DictionaryColumn("a", np.array([1, -1], np.int32), ("unused", "b")))
     later = encode(coder, DictionaryColumn("a", np.array([0, 1], np.int32), ("a", "b")))
     assert (first.tolist(), later.tolist()) == ([0, 255], [1, 0])
-    schema = coder.learn("a", np.array([0]), choose_discretizer("mdlp"), missing_states=False, fine=False)
+    schema = coder.statistics("a", np.array([0])).schema(choose_discretizer("mdlp"), 1, False)
     assert schema.categories == ("a", "b")
     assert coder.final_codes(schema, np.dtype(np.uint8)).codes.tolist() == [1, 0, 2]
 
@@ -173,7 +173,7 @@ def test_a_category_that_a_schema_of_other_rows_lacks_is_missing_there():
     coder, other = ColumnCoder(), ColumnCoder()
     encode(coder, DictionaryColumn("a", np.array([0, 1], np.int32), ("x", "y")))
     encode(other, DictionaryColumn("a", np.array([0, 1, 2], np.int32), ("new", "y", "x")))
-    schema = coder.learn("a", np.array([0]), choose_discretizer("mdlp"), missing_states=False, fine=False)
+    schema = coder.statistics("a", np.array([0])).schema(choose_discretizer("mdlp"), 1, False)
     own, final = (each.final_codes(schema, np.dtype(np.uint8)) for each in (coder, other))
     assert final.codes.tolist() == [2, 1, 0, 2]
     assert (own.incomplete, final.incomplete) == (False, True)
@@ -195,6 +195,6 @@ def test_batches_count_the_rows_that_hold_a_value(weighted, most_distinct, monke
     expected = count_values(values, 1 - classes, weights if weighted else None, n_classes=2)
     assert expected.n_rows == found.n_rows
     np.testing.assert_array_equal(found.values, expected.values)
-    schemas = [coder.learn("a", np.array([1, 0]), choose_discretizer(None, fine=True), False, fine=True)]
+    schemas = [coder.statistics("a", np.array([1, 0])).schema(choose_discretizer(None, True), 2, False, fine=True)]
     schemas.append(learn_column(NumericColumn("a", values), expected, False, choose_discretizer(None, True), 2, True))
     assert schemas[0] == schemas[1]
