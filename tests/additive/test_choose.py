@@ -161,6 +161,7 @@ def test_terms_are_reweighted_by_the_inverse_squares_of_their_sizes(n_classes, n
     for k in range(n_small):
         effects[terms.first_effect[k] : terms.first_effect[k + 1]] *= 1e-3
     last = slice(terms.first_effect[n_small], terms.first_effect[n_small + 1])
+    effects[last, :, 0] *= 10.0
     effects[last, :, 1] *= 1e-3  # in the second fit only
     sizes = fitter.sizes(effects)
     relative = sizes / sizes.max(axis=0)
@@ -228,8 +229,8 @@ def test_pairs_that_gain_nothing_are_not_taken():
 def test_a_variant_made_again_on_the_same_folds_is_the_same(n_classes):
     folds, terms = small_folds(12, n_classes=n_classes)
     search = Search(folds, terms, n_classes, lambda sample, weights, most: ((0, 1),))
+    origin = fitter_on(folds, terms, n_classes, [((0, 1),)] * folds.held_out.shape[1])
     for candidate in search.choose(1).candidates:
-        origin = candidate.origin
         fitter, minimum = origin.replay(candidate.variant, origin.objective.start(), 1e-4)
         losses = folds.losses(folds.validated(fitter.objective.scores(minimum.points)))
         assert folds.mean(losses) == pytest.approx(candidate.loss, rel=1e-2)  # fits on folds end at a part of 1e-3

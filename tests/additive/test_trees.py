@@ -60,7 +60,7 @@ def leaf(grown, tree, codes):
 
 @CLASSES
 def test_a_round_adds_the_second_order_steps_of_its_leaves(n_classes):
-    """Validation rows are led to leaves and have no influence on them."""
+    """Validation rows are led to leaves and have no influence on them; the second round takes a larger step."""
     codes, classes, weights = rows(1, 150, n_classes)
     weights = np.stack([weights, weights * (np.arange(150) % 3 > 0)], axis=1)
     boosting = Boosting(TreeKind(3, 1.0), codes, classes, weights, n_classes, codebook(COLUMNS))
@@ -79,7 +79,7 @@ def test_a_round_adds_the_second_order_steps_of_its_leaves(n_classes):
                 here = ends_in == node
                 w = weights[here, run]
                 g, h = (w * (p - own)[here]).sum(), (w * (p * (1 - p))[here]).sum()
-                step = np.clip(-RATE * g / (h + PENALTY), -LARGEST_VALUE, LARGEST_VALUE)
+                step = np.clip(-RATE * (1 + RATE**2) * g / (h + PENALTY), -LARGEST_VALUE, LARGEST_VALUE)
                 np.testing.assert_allclose(boosting.scores[run, column, here] - before[run, column, here], step)
                 assert boosting.leaf_weights[-1][tree, node] == pytest.approx(w.sum())
 

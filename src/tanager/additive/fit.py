@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tanager.additive.bases import Pairs, Terms, coarse_shares, pair_parts
-from tanager.additive.choose import CLOSE, PAIRS_PER_ATTRIBUTE, ROUGH, Fitter, Mixture, Search
+from tanager.additive.choose import CLOSE, PAIRS_PER_ATTRIBUTE, Fitter, Mixture, Search
 from tanager.additive.folds import MAX_FITTED, MAX_ROWS, N_FOLDS, Folds, Sample
 from tanager.additive.model import AdditiveModel, AdditiveTrace
 from tanager.additive.objective import Objective, probabilities
@@ -96,15 +96,12 @@ class _Fit:
         shares = [_shares(sample, a, column) for a, column in enumerate(self.attributes)]
         unknown = bool((sample.codes == [column.n_states for column in self.attributes]).any())
         terms = Terms.of(self.attributes, shares, sample.n_rows, unknown, self.options.monotone)
-        folds, more = (Folds.of(sample, n_classes, times * MAX_ROWS) for times in (1, 2))
+        folds = Folds.of(sample, n_classes, MAX_ROWS)
         search = Search(folds, terms, n_classes, self._rank)
         mixture = search.choose(self._n_pairs, must=self.options.pairs != "auto")
         choice = None
         if self.options.trees:
-            fitted = (
-                mixture.scores if more.sample.n_rows == folds.sample.n_rows else _scores_on(more, mixture, n_classes)
-            )
-            choice = choose_trees(more, self.attributes, n_classes, fitted, sample.n_rows, self.seed)
+            choice = choose_trees(folds, self.attributes, n_classes, mixture.scores, sample.n_rows, self.seed)
         weight = 0.0 if choice is None else choice.weight
         model, change = self._fit_terms(terms, mixture, shares, 1.0 - weight)
         forests = 0
@@ -176,18 +173,6 @@ class _Fit:
         before, after = (probabilities(objective.scores(each)) for each in (effects, effects + ahead))
         change = factor * float(np.abs(after - before).max())
         return _model_of(self.columns, terms, factor * effects, shares), change
-
-
-def _scores_on(folds: Folds, mixture: Mixture, n_classes: int) -> Array:
-    """(n_validated, n_columns) log odds of the variants' mean, fitted to more rows than they were chosen on."""
-    scores, sample = np.zeros((1, 1)), folds.sample
-    for candidate, weight in zip(mixture.candidates, mixture.weights, strict=True):
-        origin = candidate.origin
-        objective = Objective(origin.terms, sample.codes, sample.classes, folds.training, n_classes, single=True)
-        whole = Fitter(objective, origin.has_term)
-        fitter, minimum = whole.replay(candidate.variant, whole.take(candidate.fitter, candidate.effects), ROUGH)
-        scores = scores + weight * folds.validated(fitter.objective.scores(minimum.points))
-    return scores
 
 
 def _shares(sample: Sample, attribute: int, column: ColumnSchema) -> Array:

@@ -18,8 +18,8 @@ from tanager.table.folds import LARGEST, Blocks, relative_weights, row_keys
 from tanager.table.rows import EncodedBatch, Rows, gather, join_blocks
 
 N_FOLDS = 3  # five take twice as long and choose no better
-# Strengths and pairs are chosen on at most so many rows, trees on twice as many: more hardly change the choice.
-MAX_ROWS = 6_000
+# Everything is chosen on at most so many rows: more hardly change the choice.
+MAX_ROWS = 12_000
 # Trees are grown on at most so many rows, drawn at random, and terms are fitted to half of them: the others would
 # move a curve by less than its error.
 MAX_FITTED = 200_000

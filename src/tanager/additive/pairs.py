@@ -16,7 +16,7 @@ from tanager.structure.family_terms import SMALLEST_INFORMATION, level
 from tanager.table.rows import EncodedBatch
 from tanager.table.schema import ColumnSchema
 
-# Tables of more cells than rows have a column that nearly names rows; so many cells are always allowed.
+# Tables of more cells than rows have a column that nearly names rows, and are not counted; so many are always allowed.
 FEW_CELLS = 1_024
 # Pairs are looked for among so many attributes that are most informative of the class: counting grows with the square.
 # A tree may split on as many, drawn at random.
@@ -34,16 +34,19 @@ def rank_pairs(rows: EncodedBatch, columns: Sequence[ColumnSchema], most: int, a
     if n < 2 or most == 0:
         return ()
     counts = CountStore(rows, AutoEngine(), [*(column.name for column in columns), ""])
-    strongest = list(range(n))
-    if n > MAX_PAIRED:
-        alone = level(class_information(counts), SMALLEST_INFORMATION)
-        strongest = np.sort(np.argsort(-alone, kind="stable")[:MAX_PAIRED]).tolist()
-        counts = counts.of_attributes(strongest)
+    states, most_cells = np.array([column.coarse.n_states for column in columns]), max(FEW_CELLS, rows.n_rows)
+    strongest = np.flatnonzero(
+        (states > 1) & (states * np.min(states, where=states > 1, initial=most_cells) <= most_cells)
+    )
+    if len(strongest) > MAX_PAIRED:
+        alone = level(class_information(counts), SMALLEST_INFORMATION)[strongest]
+        strongest = np.sort(strongest[np.argsort(-alone, kind="stable")[:MAX_PAIRED]])
+    if len(strongest) < 2:
+        return ()
+    counts = counts.of_attributes(strongest.tolist())
     information = pair_information(counts.pairs())
     first, second = np.triu_indices(len(strongest), k=1)
-    states = np.array([columns[a].coarse.n_states for a in strongest])
-    several = (states[first] > 1) & (states[second] > 1)
-    usable = several & (states[first] * states[second] <= max(FEW_CELLS, rows.n_rows))
+    usable = states[strongest[first]] * states[strongest[second]] <= most_cells
     if allowed is not None:
         usable &= allowed[np.ix_(strongest, strongest)][first, second]
     orders = []
@@ -51,4 +54,4 @@ def rank_pairs(rows: EncodedBatch, columns: Sequence[ColumnSchema], most: int, a
         order = np.argsort(-level(values[first, second], SMALLEST_INFORMATION), kind="stable")
         orders.append(order[usable[order]].tolist())
     best = list(islice(dict.fromkeys(chain.from_iterable(zip(*orders, strict=True))), most))
-    return tuple((strongest[first[k]], strongest[second[k]]) for k in best)
+    return tuple((int(strongest[first[k]]), int(strongest[second[k]])) for k in best)

@@ -25,7 +25,9 @@ from tanager.additive.pairs import MAX_PAIRED
 from tanager.arrays import Array, Codes
 from tanager.table.schema import ColumnSchema
 
-RATE = 0.1  # part of the best step that a tree takes
+# Part of the best step that the first tree takes; later ones take more, after 1 / RATE^2 rounds twice as much: a table
+# without noise wants hundreds of steps, and the later ones need not be small.
+RATE = 0.1
 FOLD_RATE = 2 * RATE  # on folds, with half of the rounds: the choice is the same in half of the time
 PENALTY = 1.0  # L2, on leaf values
 # Rows whose gradient is below this part of the mean have no influence on splits (weight trimming: Friedman, Hastie and
@@ -59,7 +61,7 @@ class Boosting:
     codes    (n_rows, n_attributes)
     classes  (n_rows,)
     weights  (n_rows, n_runs) of the training rows, zero for rows that validate
-    rate     part of the best step that a tree takes
+    rate     part of the best step that the first trees take
     scores   (n_runs, n_columns, n_rows) log odds so far; one column for two classes
     """
 
@@ -71,6 +73,7 @@ class Boosting:
     book: Codebook
     seed: int = 0
     rate: float = RATE
+    n_grown: int = 0
     rounds: list[Grown] = field(default_factory=list)
     values: list[Array] = field(default_factory=list)
     leaf_weights: list[Array] = field(default_factory=list)
@@ -115,7 +118,9 @@ class Boosting:
         sum_g, sum_h, sum_w = (
             np.bincount(at.ravel(), values.ravel(), n_nodes * len(g)).reshape(len(g), -1) for values in (g, h, training)
         )
-        values = np.clip(-self.rate * sum_g / (sum_h + PENALTY), -LARGEST_VALUE, LARGEST_VALUE)
+        rate = min(1.0, self.rate * (1 + RATE * self.rate * self.n_grown))
+        self.n_grown += 1
+        values = np.clip(-rate * sum_g / (sum_h + PENALTY), -LARGEST_VALUE, LARGEST_VALUE)
         self.scores += np.take_along_axis(values, grown.node_of_row, axis=1).reshape(self.scores.shape)
         if keep:
             self.rounds.append(replace(grown, node_of_row=np.zeros(0, np.int64)))
