@@ -78,6 +78,23 @@ FAULTS = {
         lambda rng, y: [f"{number:.2f}".replace(".", ",") for number in rng.normal(size=len(y))],
         "high", "decimal commas", "number",
     ),
+    "percentages": Fault(
+        lambda rng, y: [f"{number:.1f} %" for number in rng.uniform(0, 99, len(y))], "high", "percent signs", "number"
+    ),
+    "currency": Fault(
+        lambda rng, y: [f"€ {number:,.2f}" for number in rng.uniform(1_000, 9_999, len(y))],
+        "high", "commas between thousands and €", "number",
+    ),
+    "a code among numbers": Fault(
+        lambda rng, y: np.where(np.arange(len(y)) % 9 == 0, 999, rng.integers(20, 90, len(y))),
+        "medium", "its other values are 2", "number",
+    ),
+    "marks among words": Fault(
+        lambda rng, y: rng.choice(["north", "south", "n/a", "null"], len(y)), "medium", "rows, as words", "missing"
+    ),
+    "a word for missing": Fault(
+        lambda rng, y: rng.choice(["north", "south", "Unknown"], len(y)), "low", "does it mean missing?", None
+    ),
     "numbers as text": Fault(
         lambda rng, y: [f"{number:.2f}" for number in rng.normal(size=len(y))], "medium", "numbers as text", "number"
     ),

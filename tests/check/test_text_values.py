@@ -66,3 +66,12 @@ def test_dates_with_names_of_months_and_short_years(text, order, expected):
 @given(st.text(max_size=8))
 def test_blanks_and_case_do_not_change_the_key(text):
     assert merge_key(f"  {text}\t") == merge_key(text) == merge_key(text.casefold())
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "number"),
+    [("12 %", "%", 0.12), ("-12%", "%", -0.12), ("12", "%", None), ("€ 5", "€", 5.0), ("-€5", "€", -5.0),
+     ("5 EUR", "EUR", 5.0), ("7", "€", 7.0), ("€", "€", None), ("5 %", "", None)],
+)  # fmt: skip
+def test_a_unit_stands_before_or_after_a_number(text, unit, number):
+    assert parse_number(text, unit=unit) == number

@@ -23,7 +23,7 @@ def check(X: object, y: object = None) -> Checkup:
     Returns
     -------
     Checkup
-        It prints, draws and shows itself in a notebook; its `recipe` is the preprocessing that fixes issues.
+        It prints and shows itself in a notebook; its `recipe` is the preprocessing that fixes issues.
 
     Examples
     --------

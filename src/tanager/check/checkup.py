@@ -1,27 +1,19 @@
-"""Checkup: the issues found in a table, as a value that prints, draws and shows itself in a notebook."""
+"""Checkup: the issues found in a table, as a value that prints and shows itself in a notebook."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from tanager.check.facts import SEVERITIES, Finding, Severity, percent
 from tanager.check.preprocessing import Recipe
 from tanager.html_table import html_table
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 WIDTH = 80
 NAME_WIDTH = 22
 MAX_COLUMNS_PRINTED = 100
 MARGIN = 8
-MAX_COLUMNS_DRAWN = 40
-COLOURS = {"high": "#c0392b", "medium": "#e0a030", "low": "#95a5a6", "": "#4c78a8"}
 
 
 @dataclass(frozen=True)
@@ -32,7 +24,6 @@ class ColumnSummary:
     why        its cells, in words
     n_distinct different cells
     gap_share  share of the rows whose cell is missing
-    severity   of its most severe issue, or ""
     """
 
     name: str
@@ -40,7 +31,6 @@ class ColumnSummary:
     why: str
     n_distinct: int
     gap_share: float
-    severity: str
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
@@ -143,29 +133,6 @@ class Checkup:
         return html_table(self._title, ["", "issue", "example", "what to do"], issues) + html_table(
             "columns", ["column", "is", "distinct", "missing", "why"], columns
         )
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw a line for each column: a bar for the share that is missing, in the colour of its most severe issue.
-
-        Of many columns those with issues come first, then those with missing values.
-        """
-        import matplotlib.pyplot as plt
-
-        ranked = sorted(self.columns, key=lambda each: (not each.severity, -each.gap_share))
-        shown = [each for each in self.columns if each in ranked[:MAX_COLUMNS_DRAWN]]
-        if ax is None:
-            ax = plt.subplots(figsize=(7.0, 0.24 * len(shown) + 1.0), layout="constrained")[1]
-        lines, colours = np.arange(len(shown)), [COLOURS[each.severity] for each in shown]
-        ax.barh(lines, [100 * each.gap_share for each in shown], color=colours, height=0.62, alpha=0.75)
-        ax.scatter(np.zeros(len(shown)), lines, color=colours, s=24, zorder=3, clip_on=False)
-        ax.set_yticks(lines, [_shorten(" ".join(each.name.split())) for each in shown], fontsize=8, parse_math=False)
-        ax.set(ylim=(len(shown) - 0.4, -0.6), xlim=(0, 100), xlabel="missing, % of rows")
-        for severity in dict.fromkeys(each.severity for each in shown):
-            ax.scatter([], [], color=COLOURS[severity], s=24, label=severity or "no issue found")
-        ax.legend(fontsize=8, frameon=False, loc="lower right")
-        ax.tick_params(axis="y", length=0)
-        ax.spines[["top", "right", "left"]].set_visible(False)
-        return ax
 
 
 def _finding_lines(finding: Finding, example: str) -> list[str]:

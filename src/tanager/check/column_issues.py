@@ -190,9 +190,10 @@ def find_spellings(column: ColumnFacts, table: TableFacts) -> Finding | None:
     changed = [position for position in spellings if column.texts[position] not in kept] + blank
     what = "holds cells of nothing but blanks"
     if several:
-        named = " and ".join(f"{kept[k]!r} in {len(group)} spellings" for k, group in enumerate(several[:2]))
-        more = f", and {len(several) - 2} more such texts" if len(several) > 2 else ""
-        what = f"holds texts that differ only by blanks or case: {named}{more}"
+        others = [column.texts[position] for position in several[0] if column.texts[position] != kept[0]]
+        what = f"holds texts that differ only by blanks or case: {kept[0]!r} is also written {list_names(others, 3)}"
+        n_more = len(several) - 1
+        what += f"; {n_more} more {'text has' if n_more == 1 else 'texts have'} several spellings" if n_more else ""
     share = column.counts[changed].sum() / column.n_rows
     severity: Severity = "high" if column is table.target else "medium"
     option = "tanager check --fix writes a recipe that merges them"

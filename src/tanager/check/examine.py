@@ -63,7 +63,7 @@ def examine(
         n_rows=table.n_rows,
         target=None if target is None else target.name,
         classes="" if target is None else describe_classes(merge_spellings(target)),
-        columns=tuple(describe_column(column, column is target, findings) for column in facts.columns),
+        columns=tuple(describe_column(column, column is target) for column in facts.columns),
         findings=_without_echoes(findings, None if target is None else target.name),
     )
 
@@ -85,14 +85,11 @@ def _without_echoes(findings: Sequence[Finding], target: str | None) -> tuple[Fi
     )
 
 
-def describe_column(column: ColumnFacts, is_class: bool, findings: Sequence[Finding]) -> ColumnSummary:
-    """The summary of a column; `findings` are those of the table, the most severe first."""
+def describe_column(column: ColumnFacts, is_class: bool) -> ColumnSummary:
+    """The summary of a column."""
     kind = KINDS.get(column.unit, "categories") if len(column.values) else "nothing"
-    severity = next((finding.severity for finding in findings if finding.column == column.name), "")
-    n_distinct = len(column.values)
-    return ColumnSummary(
-        column.name, "class" if is_class else kind, _contents(column), n_distinct, column.missing_share, severity
-    )
+    contents, n_distinct = _contents(column), len(column.values)
+    return ColumnSummary(column.name, "class" if is_class else kind, contents, n_distinct, column.missing_share)
 
 
 def _contents(column: ColumnFacts) -> str:
