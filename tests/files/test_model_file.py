@@ -30,9 +30,11 @@ from tanager import (
     save_model,
 )
 from tanager.classifiers.base import TableClassifier
+from tanager.cli.main import run
 from tanager.errors import FileError, OptionError, TanagerError
 from tanager.files.model_file import CLASSIFIERS, to_document
 from tanager.metrics import Measures, Predictions, Quality
+from tanager.network.document import network_parts
 from tanager.parameters import Frequency
 from tanager.scores import ACLL, BDeu
 from tanager.structure import Dag, Fixed, Tree
@@ -55,14 +57,23 @@ def test_a_loaded_model_predicts_bit_by_bit_the_same(tmp_path):
             np.testing.assert_array_equal(loaded.predict(X), clf.predict(X), strict=True)
 
 
-def test_a_network_whose_trace_is_of_version_0_2_is_read(tmp_path):
+def test_a_network_of_version_0_2_is_read_and_converted(tmp_path):
+    """It had a tree of frequencies, "filling", for unknown cells, and one more field in its trace."""
     path, (X, y) = tmp_path / "model.json", load_iris(return_X_y=True)
-    clf = BayesianNetworkClassifier("naive-bayes", parameters="conditional").fit(X, y)
+    clf = TANClassifier(parameters="conditional").fit(X, y)
     save_model(clf, path)
     document = json.loads(path.read_text())
+    del document["imputation"]
+    document["filling"] = network_parts(TANClassifier(parameters="frequency").fit(X, y).network_)
     document["trace"]["parameters"]["mean_of_fits"] = 1
     path.write_text(json.dumps(document))
-    assert load_model(path).trace_ == clf.trace_
+    old = load_model(path)
+    assert old.trace_ == clf.trace_
+    np.testing.assert_array_equal(old.predict_proba(X), clf.predict_proba(X))
+    X[:, 2] = np.nan
+    assert np.abs(old.predict_proba(X) - clf.predict_proba(X)).mean() < 0.05
+    assert run(["convert", str(path), str(tmp_path / "model.bif")]) == 0
+    assert read_network(tmp_path / "model.bif").edges == clf.network_.edges
 
 
 def test_categories_keep_their_values_and_types(tmp_path):
@@ -74,7 +85,7 @@ def test_categories_keep_their_values_and_types(tmp_path):
     assert types == [[type(value) for value in column.categories] for column in clf.network_.columns]
     kinds = {kind for column in types for kind in column}
     assert kinds == {str, bool, int, float, datetime.date, datetime.datetime}
-    assert {column.unit for column in loaded.network_.columns} == {"number", "date"}
+    assert {column.unit for column in loaded.network_.columns} == {"number", "date", "datetime"}
 
 
 def test_everything_a_fit_leaves_is_there_after_loading(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -11,12 +12,14 @@ from typing import NoReturn, TypeVar
 from tanager.check.preprocessing import Recipe
 from tanager.errors import FileError, TanagerError
 from tanager.files.paths import OutputKind, atomic_write, begins_with, check_readable, reason
-from tanager.network.document import DocumentError, Json, check_form
+from tanager.network.document import DocumentError, Json, check_form, shorten
 from tanager.version import __version__
 
 LARGEST_FILE = 1 << 28
 """Bytes. Checked before a file is read, and before one is written that could not be read again."""
 PIECE = 1 << 20
+LONGEST_PROBLEM, LONGEST_WHOLE = 400, 20
+"""Characters of a message about a file, whose names and texts may be as long as it is, and of a whole number."""
 RECIPE_FORMAT = 1
 """Number of the form of a recipe file. A file of another number is refused."""
 
@@ -36,6 +39,7 @@ def read_document(path: str | os.PathLike[str], kind: str, parse: Callable[[byte
         problem = "it is nested too deeply"
     except MemoryError:
         problem = "it does not fit in memory"
+    problem = problem if len(problem) <= LONGEST_PROBLEM else f"{problem[:LONGEST_PROBLEM]}..."
     raise FileError(f"{str(path)!r} is not a {kind} that can be read: {problem}.")
 
 
@@ -50,13 +54,25 @@ def write_document(path: str | os.PathLike[str], kind: str, content: bytes) -> N
 
 
 def parse_json(content: bytes) -> Json:
-    """The JSON document in a file; NaN and infinity are no JSON."""
+    """The JSON document in a file; no NaN, no infinity, no whole number of more than 64 bits, and every key once."""
 
     def refuse_constant(name: str) -> NoReturn:
         raise DocumentError(f"it holds the number {name}")
 
+    def whole(digits: str) -> int:
+        if len(digits) > LONGEST_WHOLE:
+            raise DocumentError(f"it holds a whole number of {len(digits):,} digits, more than 64 bits")
+        return int(digits)
+
+    def once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            repeated = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+            raise DocumentError(f"it has the key {shorten(repeated)} twice in one object")
+        return found
+
     try:
-        document: Json = json.loads(content, parse_constant=refuse_constant)
+        document: Json = json.loads(content, parse_constant=refuse_constant, parse_int=whole, object_pairs_hook=once)
     except UnicodeDecodeError:
         raise DocumentError("it is not JSON (not UTF-8 text)") from None
     except ValueError as error:

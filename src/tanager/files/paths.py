@@ -83,7 +83,12 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     # A short name of its own: beside a long one there would be no room for more.
     temporary = target.with_name(f".{secrets.token_hex(6)}.tmp")
     try:
-        with _create_like(target, temporary) as stream:
+        # The permissions of the file whose place it takes, from its first byte on.
+        mode = _permissions(target)
+        opener = None if mode is None else lambda path, flags: os.open(path, flags, 0o600)
+        with open(temporary, "xb", opener=opener) as stream:
+            if mode is not None:
+                temporary.chmod(mode)
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -96,15 +101,12 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
 
 
-def _create_like(target: Path, temporary: Path) -> BinaryIO:
-    """A new file with the permissions of the one whose place it takes, from its first byte on."""
+def _permissions(target: Path) -> int | None:
+    """Those of a file; None where there is none."""
     try:
-        mode = stat.S_IMODE(target.stat().st_mode)
+        return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
-        return temporary.open("xb")
-    stream = open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))  # noqa: SIM115
-    temporary.chmod(mode)
-    return stream
+        return None
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
