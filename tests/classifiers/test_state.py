@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.naive_bayes import CategoricalNB
+from sklearn.pipeline import make_pipeline
 
 import tanager
 from tanager import (
@@ -24,7 +26,9 @@ from tanager import (
 from tanager.classifiers import NaiveBayesClassifier, NaiveBayesClusterer, TANClassifier
 from tanager.edits import Edit
 from tanager.files import TRUSTED_TYPES
-from tanager.structure import Tree
+from tanager.parameters import PARAMETERS
+from tanager.structure import STRUCTURES, Tree
+from tanager.table import MDLPDiscretizer
 
 try:
     import skops.io as skops
@@ -115,6 +119,21 @@ def test_an_estimator_comes_back_bit_by_bit(fitted, table, save_and_load):
     if hasattr(fitted, "edits_") and fitted.edits_:
         undone = [tanager.undo_edits(clf).predict_proba(X).tobytes() for clf in (loaded, fitted)]
         assert undone[0] == undone[1]
+
+
+PARTS = {
+    **{f"structure {name}": BayesianNetworkClassifier(name, parameters="frequency") for name in STRUCTURES},
+    **{f"parameters {name}": BayesianNetworkClassifier("naive-bayes", parameters=name) for name in PARAMETERS},
+    "discretizer": make_pipeline(MDLPDiscretizer(), CategoricalNB()),
+}
+
+
+@pytest.mark.skipif(skops is None, reason="skops is not installed")
+@pytest.mark.parametrize("name", PARTS)
+def test_every_part_goes_through_skops_bit_by_bit(name, table):
+    X, y = table[0][["size", "age"]], table[1]
+    clf = PARTS[name].fit(X, y)
+    assert by_skops(clf).predict_proba(X).tobytes() == clf.predict_proba(X).tobytes()
 
 
 def test_naive_bayes_learns_on_after_it_was_loaded(table):
