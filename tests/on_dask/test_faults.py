@@ -3,7 +3,6 @@
 # ruff: noqa: E402 - what needs Dask comes after the skip
 import os
 import signal
-from functools import partial
 from uuid import uuid4
 
 import numpy as np
@@ -15,10 +14,8 @@ distributed = pytest.importorskip("distributed", reason="needs Dask: pip install
 import tanager
 import tanager.dask
 from tanager.dask.cluster import Cluster
-from tanager.dask.partitions import PartitionEncoder, Reader, learn_columns, packed_statistics, summarize_partition
 from tanager.errors import DataError, DataTypeError, DataWarning, OptionError
 from tanager.parameters import Conditional
-from tanager.table.schema import ColumnSchema, TableSchema
 
 
 @pytest.fixture
@@ -92,22 +89,6 @@ def test_a_table_that_changes_between_the_passes_is_noticed(client, cut, table, 
     rows = cut(table, 300).map_partitions(change, meta=table.iloc[:0])
     with pytest.raises(DataError, match=r"partition . is not what it was"):
         tanager.dask.TANClassifier(client, parameters="frequency").fit(rows, "outcome")
-
-
-@pytest.mark.parametrize(("name", "what"), [("colour", "column 'colour'"), ("outcome", "the class 'low new'")])
-def test_a_part_made_again_with_other_categories_is_noticed(name, what, table):
-    reader = Reader(("colour", "shape"), "outcome")
-    rows = table[["colour", "shape", "outcome"]]
-    summarize = partial(summarize_partition, reader=reader, categorical_features=None, keep_unlabelled=False)
-    summary = summarize(rows, None, 3)
-    learnt = learn_columns(packed_statistics(summary), "mdlp", None, missing_states=True, fine=False, uncut=False)
-    found = learnt.statistics
-    target = ColumnSchema("outcome", "categorical", tuple(found.classes.tolist()))
-    encoder = PartitionEncoder(TableSchema(learnt.attributes, target), (0, 1), found.classes)
-    assert encoder.encode_summary(summary, 3).n_rows == len(rows)
-    other = summarize(rows.assign(**{name: rows[name] + " new"}), None, 3)
-    with pytest.raises(DataError, match=f"partition 3 is not what it was.*{what}"):
-        encoder.encode_summary(other, 3)
 
 
 def test_class_columns_that_cannot_be_used_are_refused(client, fit, cut, table):

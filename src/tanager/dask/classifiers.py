@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import pandas as pd
-from distributed import Client, Future
+from distributed import Client
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
@@ -26,7 +26,6 @@ from tanager.dask.partitions import (
     find_partitions,
     learn_columns,
     merge_packed,
-    packed_statistics,
     read_source,
     summarize_partition,
 )
@@ -62,9 +61,9 @@ class DaskClassifier:
 
         `sample_weight` names a column of X: a row of weight w counts as w rows.
 
-        X is computed once if all its columns are categories, twice if there are numbers to cut; its codes stay on the
-        workers until fit returns. As in memory, the parameter learners "em" and "likelihood-gradient" learn from rows
-        without a class too (X is then computed twice), the others leave them out with a warning.
+        X is computed twice, for what its columns hold and for the codes, which stay on the workers until fit returns.
+        As in memory, the parameter learners "em" and "likelihood-gradient" learn from rows without a class too, the
+        others leave them out with a warning.
         """
         local = self.ordinary(**self.options)
         fit_partitions(local, X, y, sample_weight, self.client)
@@ -179,14 +178,7 @@ def fit_partitions(
 
 def _code_table(model: TableClassifier, needs: RowNeeds, cluster: Cluster, partitions: Partitions) -> CodedTable:
     keep_unlabelled = needs.unlabelled
-    summarize = partial(
-        summarize_partition,
-        reader=partitions.reader,
-        categorical_features=model.categorical_features,
-        keep_unlabelled=keep_unlabelled,
-    )
-    summaries = cluster.map_partitions("summarize", summarize, partitions.frames, partitions.labels)
-    learnt = _learn_columns(model, needs, cluster, summaries)
+    learnt = _learn_columns(model, needs, cluster, partitions)
     attributes, table = learnt.attributes, learnt.statistics
     check_two_classes(table.classes, table.n_rows)
     if partitions.reader.weight is not None:
@@ -199,12 +191,8 @@ def _code_table(model: TableClassifier, needs: RowNeeds, cluster: Cluster, parti
     schema = TableSchema(attributes, target)
     order = schema.learning_order
     encoder = PartitionEncoder(schema.select(order), order, table.classes)
-    if table.coded:
-        encoded = cluster.map_partitions("encode", encoder.encode_summary, summaries)
-    else:
-        encode = partial(encoder.encode_frame, reader=partitions.reader, keep_unlabelled=keep_unlabelled)
-        encoded = cluster.map_partitions("encode", encode, partitions.frames, partitions.labels)
-    del summaries  # a worker lets go of each as soon as it is encoded
+    encode = partial(encoder.encode_frame, reader=partitions.reader, keep_unlabelled=keep_unlabelled)
+    encoded = cluster.map_partitions("encode", encode, partitions.frames, partitions.labels)
     rows, unlabelled = ClusterRows(cluster, encoded), None
     if keep_unlabelled and table.n_unlabelled:
         unlabelled = rows.map(partial(_take_rows, labelled=False), "unlabelled")
@@ -224,8 +212,10 @@ def _weigh(rows: ClusterRows, factors: Weights | None) -> ClusterRows:
     return rows if factors is None else rows.map(partial(EncodedBatch.weighed, factors=factors), "weigh")
 
 
-def _learn_columns(model: TableClassifier, needs: RowNeeds, cluster: Cluster, summaries: list[Future]) -> LearntColumns:
-    merged = cluster.merge("merge", merge_packed, cluster.map("statistics", packed_statistics, summaries))
+def _learn_columns(model: TableClassifier, needs: RowNeeds, cluster: Cluster, partitions: Partitions) -> LearntColumns:
+    summarize = partial(summarize_partition, reader=partitions.reader, categorical_features=model.categorical_features)
+    packed = cluster.map_partitions("statistics", summarize, partitions.frames, partitions.labels)
+    merged = cluster.merge("merge", merge_packed, packed)
     learn = partial(
         learn_columns,
         discretizer=model.discretizer,

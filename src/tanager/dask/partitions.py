@@ -16,19 +16,17 @@ from typing import Any
 
 import dask.dataframe as dd
 import numpy as np
-from dask.sizeof import sizeof
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.errors import DataError, DataTypeError, TanagerError
 from tanager.registry import nearest_first
 from tanager.table.binning import (
     ColumnStatistics,
-    count_missing,
     cut_at_every_value,
     is_worth_cutting_again,
     states_of_both,
 )
-from tanager.table.columns import Column, NumericColumn, as_number, code_dtype, kind_of, learn_categories, look_up, take
+from tanager.table.columns import kind_of
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import choose_categorical, encode_rows, without_class
 from tanager.table.read_columns import check_unique, read_named
@@ -39,12 +37,10 @@ from tanager.table.training_table import (
     TrainingTable,
     UnlabelledRows,
     class_factors,
-    encode_labels,
     read_rows,
     read_sample_weight,
     target_name,
 )
-from tanager.table.value_counts import ValueCounts
 
 
 @dataclass(frozen=True)
@@ -172,78 +168,26 @@ def naming(number: int) -> Iterator[None]:
         raise type(error)(f"partition {number}: {error}") from error
 
 
-@dataclass(frozen=True)
-class PartitionSummary:
-    """Statistics of one partition, and its coded rows if every column is categorical.
-
-    `schema` has the categories of this partition alone: the final codes are known when all partitions are.
-    """
-
-    statistics: PartitionStatistics
-    schema: TableSchema | None = None
-    rows: EncodedBatch | None = None
-
-
-@sizeof.register(PartitionSummary)
-def _n_bytes(summary: PartitionSummary) -> int:
-    return int(sizeof(summary.rows))
-
-
 def summarize_partition(
-    frame: Any,
-    labels: Any,
-    number: int,
-    reader: Reader,
-    categorical_features: ArrayLike | str | None,
-    keep_unlabelled: bool,
-) -> PartitionSummary:
-    """Summary of a partition, which has to be read again for numbers to cut, and for rows without a class to keep."""
+    frame: Any, labels: Any, number: int, reader: Reader, categorical_features: ArrayLike | str | None
+) -> bytes:
+    """Statistics of a partition. Packed, for Dask would send each of their hundreds of small arrays by itself."""
     table, unlabelled = reader.read(frame, labels, number)
     n_unlabelled = 0 if unlabelled is None else unlabelled.table.n_rows
-    complete = not (keep_unlabelled and n_unlabelled)
     weight = 0.0 if reader.weight is None else float(frame[reader.weight].sum())
     if table is None:
-        return PartitionSummary(
-            PartitionStatistics(np.empty(0), 0, (), (), n_unlabelled, complete, weight, np.empty(0))
-        )
+        return _pack(PartitionStatistics(np.empty(0), 0, (), (), n_unlabelled, weight, np.empty(0)))
     by_row = table.class_codes, table.weights, len(table.classes)
-    categorical = choose_categorical(table.table, categorical_features)
-    schema = rows = None
-    if complete and categorical.all():
-        schema = _learn_categories(table)
-        rows = encode_rows(table.table, range(len(categorical)), schema, table.class_codes, table.weights)
-        pairs = zip(table.table.columns, schema.attributes, strict=True)
-        columns = tuple(_category_statistics(column, held, count_missing(column, *by_row)) for column, held in pairs)
-    else:
-        chosen = zip(table.table.columns, categorical.tolist(), strict=True)
-        columns = tuple(ColumnStatistics.of(column, is_category, *by_row) for column, is_category in chosen)
+    chosen = zip(table.table.columns, choose_categorical(table.table, categorical_features).tolist(), strict=True)
+    columns = tuple(ColumnStatistics.of(column, is_category, *by_row) for column, is_category in chosen)
     seen_in = tuple(number if len(column.counts.values) else -1 for column in columns)
-    n_rows, coded = table.table.n_rows, rows is not None
     class_rows = np.bincount(table.class_codes, table.weights, minlength=len(table.classes))
-    statistics = PartitionStatistics(table.classes, n_rows, columns, seen_in, n_unlabelled, coded, weight, class_rows)
-    return PartitionSummary(statistics, schema, rows)
+    totals = (n_unlabelled, weight, class_rows)
+    return _pack(PartitionStatistics(table.classes, table.table.n_rows, columns, seen_in, *totals))
 
 
-def packed_statistics(summary: PartitionSummary) -> bytes:
-    """What is merged; the rows stay. Packed, for Dask would send each of its hundreds of small arrays by itself."""
-    return pickle.dumps(summary.statistics, pickle.HIGHEST_PROTOCOL)
-
-
-def _learn_categories(table: TrainingTable) -> TableSchema:
-    columns = table.table.columns
-    attributes = (ColumnSchema(column.name, "categorical", learn_categories(column)) for column in columns)
-    return TableSchema(tuple(attributes), table.target)
-
-
-def _category_statistics(column: Column, schema: ColumnSchema, n_missing: NDArray[np.float64]) -> ColumnStatistics:
-    """Of categories only which there are matters, not how often."""
-    if isinstance(column, NumericColumn):
-        distinct = [as_number(category) for category in schema.categories]
-    else:
-        position = {category: index for index, category in enumerate(column.dictionary)}
-        distinct = [position[category] for category in schema.categories]
-    counts = ValueCounts.of_distinct(np.sort(np.array(distinct, dtype=np.float64)))
-    return ColumnStatistics(take(column, slice(0)), counts, n_missing, categorical=True)
+def _pack(statistics: PartitionStatistics) -> bytes:
+    return pickle.dumps(statistics, pickle.HIGHEST_PROTOCOL)
 
 
 @dataclass(frozen=True)
@@ -255,7 +199,6 @@ class PartitionStatistics:
     columns       statistics of each attribute; empty if no row has a class
     seen_in       of each attribute, a partition in which it has a value, -1 if none
     n_unlabelled  how many rows have no class
-    coded         the summaries of these partitions have all rows that are needed
     weight        of all rows, with a class or without, where they have weights
     class_rows    (n_classes,) how many rows each class has, or their weights
     """
@@ -265,22 +208,19 @@ class PartitionStatistics:
     columns: tuple[ColumnStatistics, ...]
     seen_in: tuple[int, ...]
     n_unlabelled: int
-    coded: bool
     weight: float
     class_rows: NDArray[Any]
 
 
 def merge_packed(parts: Sequence[bytes]) -> bytes:
     """Statistics of the rows of all, packed as those of the parts are."""
-    merged = reduce(_merge, map(pickle.loads, parts))
-    return pickle.dumps(merged, pickle.HIGHEST_PROTOCOL)
+    return _pack(reduce(_merge, map(pickle.loads, parts)))
 
 
 def _merge(one: PartitionStatistics, other: PartitionStatistics) -> PartitionStatistics:
-    n_unlabelled, coded = one.n_unlabelled + other.n_unlabelled, one.coded and other.coded
-    weight = one.weight + other.weight
+    n_unlabelled, weight = one.n_unlabelled + other.n_unlabelled, one.weight + other.weight
     if not one.columns or not other.columns:
-        return replace(one if one.columns else other, n_unlabelled=n_unlabelled, coded=coded, weight=weight)
+        return replace(one if one.columns else other, n_unlabelled=n_unlabelled, weight=weight)
     one, other = _with_classes(one, other.classes), _with_classes(other, one.classes)
     columns, seen_in = [], []
     for left, right, first, second in zip(one.columns, other.columns, one.seen_in, other.seen_in, strict=True):
@@ -292,7 +232,7 @@ def _merge(one: PartitionStatistics, other: PartitionStatistics) -> PartitionSta
             )
         columns.append(left.merge(right))
         seen_in.append(first if first >= 0 else second)
-    totals = (n_unlabelled, coded, weight, one.class_rows + other.class_rows)
+    totals = (n_unlabelled, weight, one.class_rows + other.class_rows)
     return PartitionStatistics(one.classes, one.n_rows + other.n_rows, tuple(columns), tuple(seen_in), *totals)
 
 
@@ -380,42 +320,6 @@ class PartitionEncoder:
                 no_class = without_class(self.schema, unlabelled.table.n_rows)
                 blocks.append(encode_rows(unlabelled.table, self.order, self.schema, no_class, unlabelled.weights))
         return join_blocks(blocks, self._empty.n_states)
-
-    def encode_summary(self, summary: PartitionSummary, number: int) -> EncodedBatch:
-        """The rows of a partition that were coded in its summary."""
-        rows, order, attributes = summary.rows, list(self.order), self.schema.attributes
-        if rows is None or summary.schema is None:
-            return self._empty
-        missing = rows.incomplete[order]
-        with _unchanged(number):
-            _, class_codes = encode_labels(summary.statistics.classes, self.classes)
-            here = summary.schema.select(order).attributes
-            final = [_final_codes(*column) for column in zip(here, attributes, missing.tolist(), strict=True)]
-        codes, dtype = rows.codes, code_dtype(max(self.schema.n_states))
-        if codes.dtype != dtype or not _counts_up(np.array(order)) or not all(map(_counts_up, final)):
-            codes = np.empty(codes.shape, dtype=dtype, order="F")
-            for place, position in enumerate(order):
-                look_up(final[place].astype(dtype), rows.codes[:, position], 0, codes[:, place])
-        if not _counts_up(class_codes):  # another partition has a class more
-            rows = replace(rows, class_codes=class_codes[rows.class_codes])
-        incomplete = missing & ~np.array([column.missing_state for column in attributes])
-        return replace(rows, codes=codes, n_states=self.schema.n_states, incomplete=incomplete)
-
-
-def _final_codes(here: ColumnSchema, final: ColumnSchema, missing: bool) -> NDArray[np.intp]:
-    """(states here + 1,) the final code of each code of this partition; the last says missing if a cell is."""
-    code_of = {category: code for code, category in enumerate(final.categories)}
-    another = [category for category in here.categories if category not in code_of]
-    if another:
-        raise DataError(f"column {final.name!r} holds another category, {another[0]!r}.")
-    codes = np.full(here.n_states + 1, final.empty_code if missing else here.n_states)
-    codes[: len(here.categories)] = [code_of[category] for category in here.categories]
-    return codes
-
-
-def _counts_up(numbers: NDArray[np.integer]) -> bool:
-    """Whether they are 0, 1, 2, ...: then nothing has to be looked up, as mostly."""
-    return np.array_equal(numbers, np.arange(len(numbers)))
 
 
 @contextmanager
