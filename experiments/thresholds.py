@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from experiments.studies.data_sets import DataSet, find_data_sets
 from tanager import AdditiveClassifier
 
-TABLES = ("adult", "magic", "letter")
+TABLES = ("adult", "magic", "waveform-21")
 N_SIZES, N_ORDERS, N_TEST, MORE = 40, 5, 2_000, 5
 OLD_THRESHOLDS = (495, 745, 2_995, 8_995, 19_995)
 
