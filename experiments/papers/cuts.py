@@ -9,17 +9,17 @@ from scipy.special import xlogy
 
 from experiments.studies.data_sets import Labels
 from tanager.evaluate.cross_validate import RowNumbers
-from tanager.table.discretizer import Discretizer, mdl_cuts
+from tanager.table.discretizer import Cutter, Discretizer, mdl_cuts
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import read_columns
 from tanager.table.training_table import read_training
 from tanager.table.value_counts import ValueCounts, midpoints, rank_sorted
 
 
-def cut_numbers(X: pa.Table, y: Labels, rows: RowNumbers, discretizer: Discretizer) -> pa.Table:
+def cut_numbers(X: pa.Table, y: Labels, rows: RowNumbers, cutter: Cutter) -> pa.Table:
     """The table with its numbers as names of bins, the cuts learnt on `rows`; gaps stay gaps."""
     part = read_training(X.take(rows), y[rows], None)
-    schema = learn_schema(part.table, part.target, part.class_codes, None, discretizer)
+    schema = learn_schema(part.table, part.target, part.class_codes, None, Discretizer(cutter))
     codes = TableEncoder(schema).encode(read_columns(X))
     for position, column in enumerate(schema.attributes):
         if column.kind == "numeric":

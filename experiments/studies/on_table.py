@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from tanager.evaluate.specs import OneHotClassifier, median_imputer, one_bin
+from tanager.evaluate.specs import UNCUT, OneHotClassifier, median_imputer
 from tanager.registry import check_option
 from tanager.table.discretizer import choose_discretizer
 
@@ -43,7 +43,7 @@ class OnTable(OneHotClassifier):
             super().fit(X, y)
             return self
         binned = self.preparation in ("bins", "binned-one-hot")
-        self._learn_schema(X, y, choose_discretizer("mdlp") if binned else one_bin)
+        self._learn_schema(X, y, choose_discretizer("mdlp") if binned else UNCUT)
         self.categories_ |= binned
         estimator, options = clone(self.estimator), {}
         if self.preparation in ("native", "text"):

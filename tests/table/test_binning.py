@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tanager import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.table.binning import fine_bins, learn_column, n_bins
 from tanager.table.columns import NumericColumn
-from tanager.table.discretizer import choose_discretizer, mdl_cuts
+from tanager.table.discretizer import Discretizer, choose_discretizer, mdl_cuts
 from tanager.table.encoder import encode_rows, learn_schema
 from tanager.table.schema import ColumnSchema
 from tanager.table.training_table import read_training
@@ -24,7 +24,7 @@ def column(
 ) -> tuple[ColumnSchema, np.ndarray]:
     """The column and its MDL cuts."""
     counts = count_values(values, classes, n_classes=2)
-    schema = learn_column(NumericColumn("x", values), counts, missing_state, mdl_cuts, 2, fine)
+    schema = learn_column(NumericColumn("x", values), counts, missing_state, Discretizer(mdl_cuts), 2, fine)
     return schema, mdl_cuts(counts, 2)
 
 

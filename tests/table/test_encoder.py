@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier, load_model, save_model
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.table import distinct_cells
 from tanager.table import encoder as encoder_module
@@ -204,3 +206,50 @@ def test_a_transformer_that_does_not_bin_is_refused():
 def test_an_unknown_discretizer_lists_the_known_ones():
     with pytest.raises(OptionError, match="'mdlp', 'quantile'"):
         learn(np.eye(2), discretizer="mdpl")
+
+
+BY_HAND = {"age": [18, 65.5], "day": [datetime.date(2020, 1, 6)], "wait": [2 * 86_400e6]}
+
+
+def people(n=60):
+    generator = np.random.default_rng(0)
+    days = np.datetime64("2020-01-01") + generator.integers(0, 10, n)
+    waits = generator.integers(0, 4, n) * np.timedelta64(1, "D").astype("m8[s]")
+    cells = {"age": generator.uniform(0, 90, n), "day": days, "wait": waits, "pay": generator.normal(size=n)}
+    frame = pd.DataFrame(cells)
+    return frame, (frame["age"] + 20 * frame["pay"] > 40).map({True: "yes", False: "no"})
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["in memory", "in batches"])
+@pytest.mark.parametrize("make", [NaiveBayesClassifier, BayesianNetworkClassifier, AdditiveClassifier])
+def test_cut_points_by_hand_are_the_only_ones_of_their_columns(make, streamed, tmp_path):
+    X, y = people()
+    rows = (iter([X.assign(y=y)]), "y") if streamed else (X, y)
+    clf = make(discretizer=BY_HAND).fit(*rows)
+    columns = {column.name: column for column in clf.encoder_.schema.attributes}
+    assert columns["age"].states == ("< 18", "[18, 65.5)", ">= 65.5")
+    assert columns["day"].cuts == (np.datetime64("2020-01-06", "us").astype(float),)
+    assert columns["wait"].cuts == (2 * 86_400e6,)
+    learnt = make().fit(X, y).encoder_.schema.attributes[3]
+    assert columns["pay"] == learnt
+    save_model(clf, tmp_path / "model.json")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.json").predict_proba(X), clf.predict_proba(X))
+    assert clone(clf).discretizer == BY_HAND
+
+
+@pytest.mark.parametrize(
+    ("cuts", "message"),
+    [
+        ({"agee": [1]}, "discretizer has cut points for 'agee', no column; the nearest are 'age'"),
+        ({"town": [1]}, "for 'town', a column of categories"),
+        ({"age": [2, 1]}, r"discretizer gives 'age' the cut points \[2, 1\]; expected .* increasing numbers"),
+        ({"age": ["x"]}, "expected the name of a column and increasing numbers"),
+        ({"age": 3}, "expected the name of a column and increasing numbers"),
+        ({"age": [np.nan]}, "expected the name of a column and increasing numbers"),
+        ({0: [1]}, "expected the name of a column"),
+    ],
+)
+def test_cut_points_that_cannot_be_used_are_refused(cuts, message):
+    X, y = people()
+    with pytest.raises(OptionError, match=message):
+        NaiveBayesClassifier(discretizer=cuts).fit(X.assign(town="x"), y)

@@ -78,8 +78,9 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
         Missing is a state in columns with missing cells in training ("auto"), or is averaged over in all columns.
     handle_unknown : "average" or "error"
         Whether a category unseen in training is averaged over or is an error at prediction.
-    discretizer : None, "mdlp", "quantile" or scikit-learn transformer
-        Adds its cut points to the quantiles at which numeric columns are cut.
+    discretizer : None, "mdlp", "quantile", scikit-learn transformer or dict
+        Adds its cut points to the quantiles at which numeric columns are cut. A dict of column names to cut points cuts
+        these columns there and nowhere else.
     categorical_features : "from_dtype", "all", list or mask
         Columns of categories: text, categoricals and booleans by dtype, and those that a list or mask adds.
     class_weight : None, "balanced" or mapping

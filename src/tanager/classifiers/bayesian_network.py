@@ -62,8 +62,9 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
         The score of a structure that asks for one, "fcll" by default; other structures refuse it.
     parameters : str or object of `tanager.parameters`
         How the tables are estimated.
-    discretizer : None, "mdlp", "quantile" or scikit-learn transformer
-        How numeric columns are cut into bins, on the training rows alone; None means "mdlp".
+    discretizer : None, "mdlp", "quantile", scikit-learn transformer or dict
+        How numeric columns are cut into bins, on the training rows alone; None means "mdlp", and a dict of column names
+        to cut points cuts these columns there.
     missing : "auto", "average", "marginalize", "skip" or "category"
         What a missing cell means at prediction; "category" makes it a state in columns with missing cells in training.
     categorical_features : "from_dtype", "all", list or mask

@@ -283,6 +283,7 @@ def learn_columns(
         factors = class_factors(class_weight, statistics.classes, statistics.class_rows)
         columns = tuple(column.weighed(factors) for column in columns)
     attributes = tuple(column.schema(cut, n_classes, missing_states, fine) for column in columns)
+    cut.check_columns(attributes)
     at_values: tuple[ColumnSchema, ...] = ()
     if uncut and is_worth_cutting_again(attributes, statistics.n_rows):
         pairs = zip(attributes, statistics.columns, strict=True)

@@ -25,12 +25,15 @@ from tanager.registry import check_option
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES
 from tanager.table.columns import NumericColumn
+from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import read_columns
 from tanager.table.training_table import read_training
-from tanager.table.value_counts import ValueCounts
+from tanager.table.value_counts import no_cuts
 
 DEFAULT, ADDITIVE = "default", "additive"
+UNCUT = Discretizer(no_cuts)
+"""For classifiers that take numbers as they are."""
 REGISTRIES: dict[str, Mapping[str, Callable[[], Any]]] = {
     "structure": STRUCTURES,
     "criterion": SCORES,
@@ -145,7 +148,7 @@ class OneHotClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: pa.Table, y: ArrayLike) -> OneHotClassifier:
         """Learn the preparation and the classifier."""
-        self._learn_schema(X, y, one_bin)
+        self._learn_schema(X, y, UNCUT)
         return self._fit(make_pipeline(self._one_hot_columns(), clone(self.estimator)), X, y)
 
     def predict(self, X: pa.Table) -> NDArray[np.generic]:
@@ -196,8 +199,3 @@ class OneHotClassifier(ClassifierMixin, BaseEstimator):
 def median_imputer() -> SimpleImputer:
     """A column that is empty in training stays, so that training and test agree."""
     return SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-
-
-def one_bin(counts: ValueCounts, n_classes: int) -> NDArray[np.float64]:
-    """For classifiers that take numbers as they are."""
-    return np.empty(0)

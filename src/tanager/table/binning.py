@@ -58,7 +58,7 @@ def learn_column(
     column         all cells, or every distinct value once
     counts         None for a column of categories
     missing_state  a missing cell is a state of its own
-    fine           numbers have two granularities (`fine_bins`), not the discretiser's cuts alone
+    fine           numbers have two granularities (`fine_bins`), not the discretiser's cuts alone, but for cuts by hand
     """
     if counts is None:
         ordered = isinstance(column, DictionaryColumn) and column.ordered
@@ -66,9 +66,9 @@ def learn_column(
         states = learn_categories(column)
         return ColumnSchema(column.name, "categorical", states, (), unit, missing_state, ordered=ordered)
     assert isinstance(column, NumericColumn)
-    cuts = discretizer(counts, n_classes)
+    cuts = discretizer.cuts(column.name, counts, n_classes)
     groups: tuple[int, ...] = ()
-    if fine:
+    if fine and column.name not in discretizer.given:
         cuts, groups = fine_bins(cuts, counts)
     bins = tuple(cuts.tolist())
     return ColumnSchema(column.name, "numeric", cuts=bins, unit=column.unit, missing_state=missing_state, groups=groups)
@@ -271,7 +271,7 @@ class ValueRows:
         held = codes < len(values)
         weights = kept.row_weights[held]
         counts = count_values(values[codes[held]], kept.class_codes[held], weights, n_classes=kept.n_classes)
-        cuts = self.discretizer(counts, kept.n_classes)
+        cuts = self.discretizer.cuts(column.name, counts, kept.n_classes)
         n_states = len(cuts) + 1 + column.missing_state
         # Of an empty cell, then of an unknown one; these are one where a missing cell is no state.
         missing = [n_states - 1, n_states] if column.missing_state else [n_states]

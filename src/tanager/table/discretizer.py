@@ -1,9 +1,9 @@
-"""How numeric columns are cut: by MDLP, at quantiles, or by a scikit-learn transformer that bins."""
+"""How numeric columns are cut: by MDLP, at quantiles, by a scikit-learn transformer that bins, or by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Self
 
@@ -16,20 +16,42 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from tanager.arrays import Array, Flags
 from tanager.errors import DataError, OptionError
-from tanager.registry import check_option
+from tanager.registry import check_option, nearest_first
 from tanager.runtime.resources import map_threads, thread_limit
-from tanager.table.columns import code_dtype
+from tanager.table.columns import as_number, code_dtype
 from tanager.table.read_columns import without_mask
+from tanager.table.schema import ColumnSchema
 from tanager.table.training_table import encode_labels, read_sample_weight
 from tanager.table.value_counts import ValueCounts, count_values, midpoints, no_cuts, quantile_cuts, rank_sorted
 
-Discretizer = Callable[[ValueCounts, int], NDArray[np.float64]]
+Cutter = Callable[[ValueCounts, int], NDArray[np.float64]]
 """(how often each class has each distinct value, number of classes) -> increasing cut points."""
 
 Indices = NDArray[np.intp]
 
 # Candidate cuts are ties when their weighted entropies differ by less than this part of the segment's entropy.
 _TIE = 1e-10
+
+
+@dataclass(frozen=True)
+class Discretizer:
+    """Where numeric columns are cut: at the points `given` for a column, and only there; else where `learn` says."""
+
+    learn: Cutter
+    given: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def cuts(self, name: str, counts: ValueCounts, n_classes: int) -> Array:
+        """The cut points of the column of that name."""
+        return np.array(self.given[name]) if name in self.given else self.learn(counts, n_classes)
+
+    def check_columns(self, columns: Sequence[ColumnSchema]) -> None:
+        """Refuse cut points of what is no column of numbers."""
+        kinds = {column.name: column.kind for column in columns}
+        for name in self.given:
+            if kinds.get(name) != "numeric":
+                what = "a column of categories" if name in kinds else "no column"
+                nearest = ", ".join(map(repr, nearest_first(name, [key for key in kinds if key != name])[:5]))
+                raise OptionError(f"discretizer has cut points for {name!r}, {what}; the nearest are {nearest}.")
 
 
 class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -288,26 +310,47 @@ def _xlogx(x: Array) -> Array:
     return x * np.log(np.maximum(x, np.finfo(np.float64).tiny))
 
 
-DISCRETIZERS: dict[str, Discretizer] = {
+DISCRETIZERS: dict[str, Cutter] = {
     "mdlp": mdl_cuts,
     "quantile": lambda counts, n_classes: quantile_cuts(counts, n_bins=8),
 }
 
 
 def choose_discretizer(discretizer: object, fine: bool = False) -> Discretizer:
-    """The discretiser of that name, or one made of a scikit-learn transformer.
+    """The discretiser of that name, or one made of a scikit-learn transformer, or of cut points by column.
 
     None is MDLP, or with `fine` bins, which share strength with their neighbours and need not fit the class, no cut
-    beside theirs: then nothing of the schema has seen a class, and rows held out are new to it.
+    beside theirs: then nothing of the schema has seen a class, and rows held out are new to it. Columns without cut
+    points are cut as by None.
     """
-    if discretizer is None:
-        return no_cuts if fine else mdl_cuts
+    by_default = no_cuts if fine else mdl_cuts
+    if discretizer is None or isinstance(discretizer, Mapping):
+        cuts = discretizer or {}
+        return Discretizer(by_default, {name: _read_cuts(name, cuts[name]) for name in cuts})
     if not isinstance(discretizer, str) and hasattr(discretizer, "fit") and hasattr(discretizer, "transform"):
-        return partial(_transformer_cuts, discretizer)
+        return Discretizer(partial(_transformer_cuts, discretizer))
     try:
-        return DISCRETIZERS[check_option("discretizer", discretizer, DISCRETIZERS)]
+        return Discretizer(DISCRETIZERS[check_option("discretizer", discretizer, DISCRETIZERS)])
     except OptionError as error:
-        raise OptionError(str(error), hint="a scikit-learn transformer such as KBinsDiscretizer() works too.") from None
+        hint = (
+            "a scikit-learn transformer such as KBinsDiscretizer(), and cut points such as {'age': [18, 65]}, work too."
+        )
+        raise OptionError(str(error), hint=hint) from None
+
+
+def _read_cuts(name: object, cuts: object) -> tuple[float, ...]:
+    """Cut points given for a column, which may be dates or times."""
+    try:
+        points = np.array([float(as_number(cut)) for cut in cuts])  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        points = np.array([np.nan])
+    if not isinstance(name, str) or not np.isfinite(points).all() or (np.diff(points) <= 0).any():
+        raise OptionError(
+            f"discretizer gives {name!r} the cut points {cuts!r:.60}; expected the name of a column and increasing "
+            "numbers.",
+            hint="discretizer={'age': [18, 65]}.",
+        )
+    return tuple(points.tolist())
 
 
 def sees_class(discretizer: object) -> bool:

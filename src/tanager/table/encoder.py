@@ -79,6 +79,7 @@ def learn_schema(
 
     attributes = map_threads(learn, range(len(table.names)))
     empty += [column.name for column in attributes if column.kind == "categorical" and not column.categories]
+    discretizer.check_columns(attributes)
     warn_of_useless_columns(empty, attributes, table.n_rows)
     return TableSchema(tuple(attributes), target, table.named)
 

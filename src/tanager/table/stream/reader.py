@@ -197,6 +197,7 @@ class StreamReader:
 
         attributes = tuple(map_threads(learn, labelled.names))
         empty = [name for name in labelled.names if len(coders[name].values) == 0]
+        options.discretizer.check_columns(attributes)
         warn_of_useless_columns(empty, attributes, labelled.n_rows)
         return attributes
 
