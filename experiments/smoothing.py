@@ -37,7 +37,7 @@ Record = dict[str, float | int | str]
 class ErrorsAllowed(Hierarchical):
     """`Hierarchical` with another number of standard errors by which a larger least may be worse."""
 
-    def __init__(self, errors: float = 3.0) -> None:
+    def __init__(self, errors: float = 2.0) -> None:
         super().__init__()
         self.errors = errors
 
@@ -88,7 +88,7 @@ WAYS: dict[str, ParameterLearner] = {
     "Laplace": Frequency(),
     FLOOR: Hierarchical(32.0),
     "least 1/2": Hierarchical(0.5),
-    **{f"auto, {errors} standard errors": ErrorsAllowed(errors) for errors in (1, 2, 3)},
+    **{f"auto, {errors} standard error{'s' * (errors > 1)}": ErrorsAllowed(errors) for errors in (1, 2, 3)},
     "hierarchical Dirichlet process": HierarchicalDirichletProcess(),
 }
 

@@ -21,7 +21,7 @@ from tanager.table.rows import EncodedBatch
 MOST_PSEUDO_ROWS = 2.0**14
 LEASTS = tuple(2.0 ** np.arange(-1, 10))
 """The fewest pseudo-rows of a level that leave-one-out chooses from."""
-ERRORS_ALLOWED = 3.0
+ERRORS_ALLOWED = 2.0
 PART_ROWS = 8_192
 
 
