@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations, product
 from math import prod
 
@@ -91,18 +92,20 @@ def test_gaps_in_training_leave_a_row_out_of_the_families_that_have_one(smoothin
             np.testing.assert_allclose(own, other, rtol=1e-12)
 
 
-def test_weights_by_information_are_what_superparents_tell_of_the_class():
+@pytest.mark.parametrize("n", [1, 2])
+def test_weights_by_information_are_what_superparents_together_tell_of_the_class(n):
     X, y = make_table(1, 400)
-    tells = []
-    for attribute, states in enumerate(N_STATES):
-        joint = np.array([[np.mean((y == c) & (X[:, attribute] == k)) for k in range(states)] for c in range(3)])
-        expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
-        tells.append((joint[joint > 0] * np.log((joint / expected)[joint > 0])).sum())
-    clf = fitted(X, y, weights="information")
-    raised = np.array(tells) + 1e-3 * np.mean(tells)
-    np.testing.assert_allclose(clf.network_.weights, raised / raised.sum(), rtol=1e-10)
-    expected = [by_hand(X, y, row, 1, lambda superparents: raised[superparents[0]]) for row in X[:10]]
-    np.testing.assert_allclose(clf.predict_proba(X[:10]), expected, rtol=1e-10)
+    tells = {}
+    for superparents in combinations(range(len(N_STATES)), n):
+        cells = [(c, *states) for c, states in zip(y.tolist(), X[:, superparents].tolist(), strict=True)]
+        joint, alone, classes = Counter(cells), Counter(cell[1:] for cell in cells), Counter(y.tolist())
+        terms = (k * np.log(len(y) * k / (classes[cell[0]] * alone[cell[1:]])) for cell, k in joint.items())
+        tells[superparents] = sum(terms) / len(y)
+    clf = fitted(X, y, n=n, weights="information")
+    raised = {key: value + 1e-3 * np.mean([*tells.values()]) for key, value in tells.items()}
+    np.testing.assert_allclose(clf.network_.weights, np.array([*raised.values()]) / sum(raised.values()), rtol=1e-9)
+    expected = [by_hand(X, y, row, n, raised.__getitem__) for row in X[:10]]
+    np.testing.assert_allclose(clf.predict_proba(X[:10]), expected, rtol=1e-9)
 
 
 def joints_without_the_row(X, y):

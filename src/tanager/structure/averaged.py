@@ -15,7 +15,7 @@ from tanager.arrays import Array, Flags, Ints
 from tanager.counts.count_store import CountStore
 from tanager.errors import OptionError
 from tanager.registry import check_option
-from tanager.scores.information import class_information
+from tanager.scores.information import class_information, pair_information
 from tanager.structure.all_trees import AllTrees
 from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
@@ -25,7 +25,7 @@ from tanager.table.rows import Needs
 
 MAX_PARENTS = 2
 LEAST_SHARE = 1e-3
-"""Of the mean information, which every attribute gets, so that an uninformative one still has a weight."""
+"""Of the mean information, which every network gets, so that uninformative superparents still have a weight."""
 NOTHING = -1
 
 
@@ -33,8 +33,8 @@ class AnDE(StructureLearner):
     """The mean of all networks in which n attributes, the superparents, are parents of all others (Webb et al. 2012).
 
     n            1 is AODE (Webb, Boughton and Wang 2005), 2 is A2DE, 0 naive Bayes
-    weights      of the networks: "equal"; "information": the sum of I(X; C) over their superparents (Jiang and
-                 Zhang 2006), a small share of the mean added, so that none is zero; "conditional": those at a maximum
+    weights      of the networks: "equal"; "information": what their superparents tell of the class, I(X; C) (Jiang
+                 and Zhang 2006) or I(X, Y; C), and a thousandth of the mean of it, so that none is zero; "conditional": those at a maximum
                  of sum_t log P(c_t | x_t) + sum_m log w_m, each row judged by tables without it, from equal ones
     subsumption  None, or a number of rows: a cell that followed from another cell in all training rows, at least so
                  many, is left out of a row, and networks with it as superparent too (Zheng et al. 2012)
@@ -86,16 +86,22 @@ class AnDE(StructureLearner):
 
     def _weigh(self, task: StructureTask, chosen: Sequence[tuple[int, ...]], members: Sequence[Dag]) -> Array:
         """(n_members,) weights, above zero."""
-        weights = check_option("weights", self.weights, ["equal", "information", "conditional"])
-        if weights == "equal" or self.n == 0:
+        way = check_option("weights", self.weights, ["equal", "information", "conditional"])
+        if way == "equal" or self.n == 0:
             return np.ones(len(chosen))
-        if weights == "conditional":
+        if way == "conditional":
             if task.weigh is None:
                 raise OptionError("weights='conditional' judges networks on rows; use it through a classifier.")
             return np.array(task.weigh(members))
-        information = class_information(task.counts)
-        information = information + LEAST_SHARE * max(information.mean(), np.finfo(float).tiny)
-        return np.array([information[list(parents)].sum() for parents in chosen])
+        alone = class_information(task.counts)
+        if self.n == 1 or len(alone) < MAX_PARENTS:
+            information = alone
+        else:  # I(X, Y; C) = I(X; C) + I(Y; C) + I(C; X; Y)
+            first, second = np.array(chosen).T
+            interaction = pair_information(task.counts.pairs()).interaction
+            information = np.maximum(alone[first] + alone[second] + interaction[first, second], 0.0)
+        weights: Array = information + LEAST_SHARE * max(information.mean(), np.finfo(float).tiny)
+        return weights
 
 
 class TreeAverage(StructureLearner):
