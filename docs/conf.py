@@ -18,6 +18,7 @@ exclude_patterns = [
     "missing_data_table.md",
     "classics_table.md",
     "smoothing_table.md",
+    "papers_table.md",
     "export_speed.md",
     "install_size.md",
     "clients_table.md",

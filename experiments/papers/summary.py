@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -29,8 +30,6 @@ AS_READ = {
 """Sections of the protocol that a paper prints, and of a reading of it that was found by trying."""
 FIGURES = (*list(AS_PRINTED.values())[:2], "Roos et al. 2005, tables I to III")
 READ_FIGURES = ("Roos et al. 2005 again, with the cuts that give its figures",)
-
-Row = list[str]
 
 
 def main() -> None:
@@ -64,7 +63,7 @@ def write(page: str) -> Iterator[str]:
 def count_tests(page: str, title: str) -> dict[str, bool]:
     """By published test with p below the level: whether ours has the same sign and such a p too."""
     result = {}
-    for heading, rows in tables(page, title):
+    for heading, _, *rows in tables(page, title):
         if not heading.startswith("Signed-rank tests"):
             continue
         for name, z, z_published, p, p_published, *_ in rows:
@@ -78,10 +77,10 @@ def count_tests(page: str, title: str) -> dict[str, bool]:
 def distances(page: str, title: str) -> dict[str, list[float]]:
     """By measure: ours less the published figure, of every set that is the paper's own and every classifier."""
     result = {}
-    for heading, rows in tables(page, title):
+    for heading, _, *rows in tables(page, title):
         if heading.endswith(": ours / published"):
             result[heading.removesuffix(": ours / published")] = [
-                float(ours) - float(published.split("±")[0])
+                float(ours.split("±")[0]) - float(published.split("±")[0])
                 for name, *cells in rows
                 if not name.startswith("**") and not name.endswith("*")
                 for ours, published in (cell.split(" / ") for cell in cells)
@@ -90,12 +89,13 @@ def distances(page: str, title: str) -> dict[str, list[float]]:
     return result
 
 
-def tables(page: str, title: str) -> Iterator[tuple[str, list[Row]]]:
-    """Headings and rows of the tables of a section."""
+def tables(page: str, title: str) -> Iterator[tuple[Any, ...]]:
+    """Of each table of a section its heading, its header and its rows."""
     (section,) = (part for part in re.split(r"^## ", page, flags=re.MULTILINE) if part.split("\n", 1)[0] == title)
     for part in re.split(r"^### ", section, flags=re.MULTILINE)[1:]:
         lines = [line for line in part.splitlines() if line.startswith("|")]
-        yield part.split("\n", 1)[0], [[cell.strip() for cell in line.strip("| ").split("|")] for line in lines[2:]]
+        header, _, *rows = ([cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines)
+        yield part.split("\n", 1)[0], header, *rows
 
 
 if __name__ == "__main__":

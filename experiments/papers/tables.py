@@ -24,12 +24,16 @@ def published_table(results: Results, comparison: Comparison, measure: str) -> T
     unit, figures = UNITS[measure], comparison.figures[measure]
     columns = list(dict.fromkeys(column for row in figures.values() for column in row))
     values = {column: results.column(column, measure) for column in columns}
+    margins = {column: results.margins(column, measure) for column in columns}
     rows = []
     for name in (name for name in results.sets if name in figures):
         cells = [name + ("*" if name in comparison.not_same else "")]
         for column in columns:
-            ours = unit.show(values[column][results.sets.index(name)]) or "-"
-            cells.append(f"{ours} / {_show_figure(figures[name].get(column), unit.digits)}")
+            place, figure = results.sets.index(name), figures[name].get(column)
+            ours = unit.show(values[column][place]) or "-"
+            if figure and figure[1] and np.isfinite(margins[column][place]) and ours != "-":
+                ours += f"±{unit.factor * margins[column][place]:.{unit.digits}f}"  # of the mean, as the paper has it
+            cells.append(f"{ours} / {_show_figure(figure, unit.digits)}")
         rows.append(cells)
     remarks = [f"\\* {name}: {why}." for name, why in comparison.not_same.items() if name in results.sets]
     means = [_means(results, figures, measure, column, comparison) for column in columns]

@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from experiments.studies.jobs import BIN_EDGES, Record
 from tanager.metrics import ReliabilityCurve
@@ -80,6 +81,15 @@ class Results:
         if classifier not in self.classifiers:
             return np.full(len(self.sets), np.nan)
         return self.matrix(measure)[:, self.classifiers.index(classifier)]
+
+    def margins(self, classifier: str, measure: str) -> Matrix:
+        """(n_sets,) half the width of the 95 % interval of the mean over the folds (Student's t); NaN below two."""
+        result = np.full(len(self.sets), np.nan)
+        for place, name in enumerate(self.sets):
+            values = [_value(record, measure) for record in self._by_pair.get((name, classifier), [])]
+            if len(values) > 1:
+                result[place] = stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
+        return result
 
     def with_share_of_sets(self, share: float, measure: str) -> Results:
         """Without the classifiers that have the measure on a smaller share of the sets."""

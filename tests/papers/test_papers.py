@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
 
-from experiments.papers import PAPERS
+from experiments.papers import PAPERS, figures, summary
 from experiments.papers.acll_2013 import RareSites, TernarySet
 from experiments.papers.bckg_2007 import site_bits
 from experiments.papers.published import acll_2013, fcll_2011, roos_2005, zhou_4_2, zhou_4_3
@@ -242,3 +243,64 @@ def test_gaps_that_grow_are_the_share_asked_for_and_rows_that_grow_keep_their_te
         assert set(train) < set(larger)
         np.testing.assert_array_equal(test, same)
         assert not set(larger) & set(test)
+
+
+def test_a_margin_is_the_95_percent_interval_of_the_mean_over_the_splits():
+    values = np.random.default_rng(0).random(20)
+    records = [
+        {"set": "one", "classifier": "NB", "fold": fold, "test_rows": 5, "log_loss": value}
+        for fold, value in enumerate(values.tolist())
+    ]
+    (margin,) = Results(["one"], ["NB"], records).margins("NB", "log_loss")
+    low, high = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
+    assert margin == pytest.approx((high - low) / 2)
+
+
+PAGE = """# Results
+
+## A paper
+
+### Signed-rank tests: error in %
+
+| | Z ours | Z published | p ours | p published | ours | sets |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| A against B | 2.00 | 2.10 | 0.02 | <0.01 | x | 25 |
+| A against C | -2.00 | 2.10 | 0.02 | 0.03 (t) | x | 25 |
+| B against C | -2.00 | - | 0.02 | 0.02 (t) | x | 25 |
+| B against D | -2.00 | -1.90 | 0.02 | 0.04 | x | 25 |
+| C against D | 1.00 | 1.90 | 0.16 | 0.04 | x | 25 |
+| D against E | 3.00 | 0.50 | 0.001 | 0.30 | x | 25 |
+
+### error in %: ours / published
+
+| set | A | B |
+| --- | ---: | ---: |
+| one | 1.50±0.10 / 1.00±0.20 | - / 3.00 |
+| two* | 9.00 / 1.00 | 9.00 / 1.00 |
+| three | 2.00 / 3.00 | 4.00 / 4.00 |
+| **mean** | 1.00 / 1.00 | 1.00 / 1.00 |
+
+## Another
+
+### error in %: ours / published
+"""
+
+
+def test_published_tests_that_hold_are_counted_and_distances_leave_out_other_data():
+    assert summary.count_tests(PAGE, "A paper") == {
+        "A against B": True,
+        "A against C": False,
+        "B against C": False,
+        "B against D": True,
+        "C against D": False,
+    }
+    assert summary.distances(PAGE, "A paper") == {"error in %": [0.5, -1.0, 0.0]}
+    names, values = figures.read_values(PAGE, "A paper", "error in %: ours / published")
+    assert names == ["one", "two*", "three"]
+    np.testing.assert_array_equal(values["B"], [np.nan, 9.0, 4.0])
+
+
+def test_the_curve_of_roos_example_3_peaks_twice():
+    values = figures.example_3(np.linspace(0.01, 0.99, 99))
+    assert ((values[1:-1] > values[:-2]) & (values[1:-1] > values[2:])).sum() == 2
+    np.testing.assert_allclose(values, values[::-1])

@@ -11,7 +11,6 @@ from tanager.network.log_joint import LogJoint
 from tanager.parameters import Conditional
 from tanager.parameters.conditional.descent import lowest_curvature
 from tanager.parameters.conditional.learner import ConditionalFit
-from tanager.structure import perfect_form
 from tanager.structure.dag import Dag
 
 X1, X2, X0 = 0, 1, 2
@@ -110,20 +109,3 @@ def test_the_lowest_curvature_is_that_of_the_hessian_by_differences(data):
         assert direction @ hessian @ direction == pytest.approx(curvatures[0], rel=0.05)
     else:
         assert curvature == 0.0
-
-
-def test_with_the_arrows_of_the_perfect_form_any_start_ends_at_the_global_optimum():
-    """Roos et al. 2005, theorem 3; without them the same starts end at different optima."""
-    batch = DATA["D'', alpha .4"]
-    ends = {}
-    for name, dag in (("as it is", COLLIDER), ("perfect", perfect_form(COLLIDER))):
-        learnt = Conditional(prior=None, tol=1e-5, starts=1).learn(task_of(dag, batch))
-        ends[name] = learnt.trace
-    assert ends["perfect"].optimum.startswith("global")
-    # A logistic regression of X0 on X1, X2 and their product has as many free numbers: the frequencies are its optimum.
-    x1, x2 = batch.codes.T.astype(int)
-    cells, y = 2 * x1 + x2, batch.class_codes
-    p = np.bincount(cells, y, 4) / np.bincount(cells, minlength=4)
-    optimum = -np.log(np.where(y == 1, p[cells], 1 - p[cells])).sum()
-    assert ends["perfect"].objective[-1] == pytest.approx(optimum, abs=1e-3)
-    assert ends["as it is"].objective[-1] > optimum + 1.0
