@@ -148,7 +148,7 @@ def make_axes(number: int) -> list[Axes]:
 
     n_columns = 3 if number == 6 else min(4, number)
     n_rows = -(-number // n_columns)
-    figure, axes = plt.subplots(n_rows, n_columns, figsize=(2.6 * n_columns, 2.6 * n_rows), layout="constrained")
+    _, axes = plt.subplots(n_rows, n_columns, figsize=(2.6 * n_columns, 2.6 * n_rows), layout="constrained")
     return list(np.ravel(axes))[:number]
 
 

@@ -34,8 +34,9 @@ class AnDE(StructureLearner):
 
     n            1 is AODE (Webb, Boughton and Wang 2005), 2 is A2DE, 0 naive Bayes
     weights      of the networks: "equal"; "information": what their superparents tell of the class, I(X; C) (Jiang
-                 and Zhang 2006) or I(X, Y; C), and a thousandth of the mean of it, so that none is zero; "conditional": those at a maximum
-                 of sum_t log P(c_t | x_t) + sum_m log w_m, each row judged by tables without it, from equal ones
+                 and Zhang 2006) or I(X, Y; C), and a thousandth of the mean of it, so that none is zero;
+                 "conditional": those at a maximum of sum_t log P(c_t | x_t) + sum_m log w_m, each row judged by tables
+                 without it, from equal ones
     subsumption  None, or a number of rows: a cell that followed from another cell in all training rows, at least so
                  many, is left out of a row, and networks with it as superparent too (Zheng et al. 2012)
 
