@@ -91,18 +91,18 @@ def main() -> None:
                 draw_scatter(ax, values[across], values[upwards])
                 label = heading.removesuffix(BESIDE)
                 ax.set(title=f"figure {number}", xlabel=f"{across}: {label}", ylabel=f"{upwards}: {label}")
-            save(axes, FOLDER / name)
+            save(FOLDER / name)
         for name, curves in CURVES.items():
             axes = make_axes(len(curves))
             for ax, (number, title, heading) in zip(axes, curves, strict=True):
                 draw_curves(ax, *read_values(page, title, heading))
                 ax.set(title=f"figure {number}", ylabel=heading)
-            save(axes, FOLDER / name)
+            save(FOLDER / name)
         (ax,) = make_axes(1)
         shares = np.linspace(0.001, 0.999, 999)
         ax.plot(shares, example_3(shares), color="black")
         ax.set(title="figure 5", xlabel="alpha", ylabel="conditional log-likelihood, nats")
-        save([ax], FOLDER / "roos-2005-figure-5")
+        save(FOLDER / "roos-2005-figure-5")
 
 
 def read_values(page: str, title: str, heading: str) -> tuple[list[str], dict[str, Array]]:
@@ -152,12 +152,12 @@ def make_axes(number: int) -> list[Axes]:
     return list(np.ravel(axes))[:number]
 
 
-def save(axes: Sequence[Axes], stem: Path) -> None:
+def save(stem: Path) -> None:
+    """The figure that was drawn last."""
     import matplotlib.pyplot as plt
 
-    figure = axes[0].figure
-    figure.savefig(stem.with_name(stem.name + ".png"), dpi=120)
-    plt.close(figure)
+    plt.savefig(stem.with_name(stem.name + ".png"), dpi=120)
+    plt.close()
 
 
 if __name__ == "__main__":
