@@ -15,9 +15,6 @@ ESTIMATORS = {name: getattr(classifiers, name)() for name in classifiers.__all__
 ESTIMATORS["FixedDecisionClassifier"] = tanager.FixedDecisionClassifier(
     tanager.NaiveBayesClassifier(), costs={("ill", "well"): 10}
 )
-ESTIMATORS["TunedDecisionClassifierCV"] = tanager.TunedDecisionClassifierCV(
-    tanager.NaiveBayesClassifier(), sensitivity=0.9, pos_label="ill"
-)
 
 
 def arrow_table(n_rows: int = 300) -> tuple[pa.Table, np.ndarray[Any, Any]]:

@@ -7,7 +7,6 @@ from importlib import import_module
 import pytest
 
 import tanager
-from tanager.cli.main import run
 
 
 def test_the_face_is_small_and_a_name_that_moved_says_its_address():
@@ -31,17 +30,3 @@ def test_the_face_is_small_and_a_name_that_moved_says_its_address():
 def test_an_earlier_name_says_what_to_use_instead(name, replacement):
     with pytest.raises(AttributeError, match=f"{name}.*{replacement}"):
         getattr(tanager, name)
-
-
-@pytest.mark.parametrize(
-    ("command", "replacement"),
-    [
-        (["predict", "m.json", "t.csv", "--set", "0.9"], "MAPIE"),
-        (["evaluate", "t.csv", "--class", "y", "--curve"], "sklearn.model_selection.learning_curve"),
-        (["report", "m.json", "--curve"], "sklearn.model_selection.learning_curve"),
-    ],
-)
-def test_an_earlier_option_says_what_to_use_instead(command, replacement, capsys):
-    assert run(command) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert replacement in line

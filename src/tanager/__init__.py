@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         TANClassifier,
     )
     from tanager.classifiers.studies import structure_score
-    from tanager.decide.classifiers import FixedDecisionClassifier, TunedDecisionClassifierCV
+    from tanager.decide.classifiers import FixedDecisionClassifier
     from tanager.edits import apply_edits, undo_edits
     from tanager.evaluate.cross_validate import cross_validate_model
     from tanager.evaluate.stability import stability
@@ -49,7 +49,6 @@ __all__ = [
     "OptionError",
     "TANClassifier",
     "TanagerError",
-    "TunedDecisionClassifierCV",
     "apply_edits",
     "calibration",
     "check",
@@ -72,7 +71,7 @@ __all__ = [
 _HOMES = {
     "tanager.classifiers": ["AdditiveClassifier", "BayesianNetworkClassifier", "NaiveBayesClassifier", "TANClassifier"],
     "tanager.metrics.calibration": ["calibration"],
-    "tanager.decide.classifiers": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
+    "tanager.decide.classifiers": ["FixedDecisionClassifier"],
     "tanager.classifiers.studies": ["structure_score"],
     "tanager.edits": ["apply_edits", "undo_edits"],
     "tanager.explain.counterfactual": ["counterfactuals"],
@@ -99,6 +98,7 @@ _REMOVED = {
     "HillClimbClassifier": "use BayesianNetworkClassifier('hill-climb')",
     "KDBClassifier": "use BayesianNetworkClassifier('kdb')",
     "SelectiveNaiveBayesClassifier": "use BayesianNetworkClassifier('selective')",
+    "TunedDecisionClassifierCV": "use tanager.decide.tune_for_sensitivity, or sklearn's TunedThresholdClassifierCV",
     "ConformalClassifier": "use mapie.classification.CrossConformalClassifier with a classifier of Tanager",
     "conformal_sets": "use mapie.classification.CrossConformalClassifier with a classifier of Tanager",
     "learning_curve": "use sklearn.model_selection.learning_curve with a classifier of Tanager",

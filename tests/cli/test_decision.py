@@ -7,16 +7,16 @@ import json
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from tanager import (
     BayesianNetworkClassifier,
     FixedDecisionClassifier,
     NaiveBayesClassifier,
-    TunedDecisionClassifierCV,
     load_model,
 )
 from tanager.cli.main import run
+from tanager.decide import ThresholdDecision, measure_decision, tune_for_sensitivity, tune_for_specificity
 from tanager.files.read_table import read_table
 
 FAST = ["--structure", "naive-bayes", "--parameters", "frequency"]
@@ -54,10 +54,12 @@ def test_a_threshold_is_tuned_as_in_python(iris, capsys, wanted):
     shown = json.loads(capsys.readouterr().out)["decision"]
     X, y = iris.drop_columns(["species"]), np.array(iris["species"].to_pylist())
     folds = StratifiedKFold(5, shuffle=True, random_state=4)
-    options = {wanted: 0.98, "pos_label": "virginica", "cv": folds}
-    expected = TunedDecisionClassifierCV(NaiveBayesClassifier(), **options).fit(X, y)
-    assert load_model("m.json").decision_ == expected.decision_
-    assert shown == expected.quality_.to_dict()
+    held_out = cross_val_predict(NaiveBayesClassifier(), X.to_pandas(), y, cv=folds, method="predict_proba")
+    tune = {"sensitivity": tune_for_sensitivity, "specificity": tune_for_specificity}[wanted]
+    classes, truth = np.unique(y, return_inverse=True)
+    expected = ThresholdDecision(tuple(classes.tolist()), "virginica", tune(held_out, truth, 2, 0.98))
+    assert load_model("m.json").decision_ == expected
+    assert shown == measure_decision(expected, held_out, truth).to_dict()
 
 
 def test_a_stream_decides_by_what_is_given(iris, capsys):

@@ -79,7 +79,6 @@ def test_demo_keeps_a_model_and_a_page_that_are_not_beside_its_table(folder, cap
 def test_demo_replaces_its_own_files_and_no_other(folder, capsys, monkeypatch):
     X, y = demo._breast_cancer()
     monkeypatch.setattr(demo, "_breast_cancer", lambda: (X.select(X.column_names[:3]).slice(0, 60), y[:60]))
-    monkeypatch.setattr(demo, "MODELS", {"naive Bayes": "naive-bayes:frequency"})
     for _ in range(2):
         assert run(["demo", "-o", "demo"]) == 0
     others = {"model.json": "network", "breast_cancer.csv": "table", "report.html": "html"}

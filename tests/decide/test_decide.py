@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer, recall_score
-from sklearn.model_selection import FixedThresholdClassifier, cross_val_predict, cross_val_score
+from sklearn.model_selection import FixedThresholdClassifier, cross_val_score
 
 from tanager import (
     DataError,
@@ -21,7 +21,6 @@ from tanager import (
     FixedDecisionClassifier,
     NaiveBayesClassifier,
     OptionError,
-    TunedDecisionClassifierCV,
     explain,
     load_model,
     save_model,
@@ -30,7 +29,6 @@ from tanager.decide import (
     CostDecision,
     ThresholdDecision,
     measure_decision,
-    tune_for_costs,
     tune_for_sensitivity,
     tune_for_specificity,
 )
@@ -54,15 +52,6 @@ def all_thresholds(p):
     """One between every two neighbours, one for everybody, one for nobody."""
     values = np.unique(p)
     return [0.0, *((values[1:] + values[:-1]) / 2), *values, 1.5]
-
-
-def cost_of(threshold, probabilities, truth, costs, weights):
-    """By hand, row by row, for a threshold of the first class."""
-    total = 0.0
-    for row, c, weight in zip(probabilities, truth, weights, strict=True):
-        k = 0 if row[0] >= threshold else max(range(1, len(row)), key=lambda k: row[k])
-        total += weight * costs[c][k]
-    return total
 
 
 @settings(max_examples=30, deadline=None)
@@ -91,15 +80,6 @@ def test_asking_is_never_worth_more_than_the_best_guess_and_free_asking_always_i
     costs = read_costs(None, "abc")
     assert (CostDecision(("a", "b", "c"), costs, 1.0).choose(probabilities) < 3).all()
     assert (CostDecision(("a", "b", "c"), costs, 0.0).choose(probabilities) == 3).all()
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.integers(2, 4), st.sampled_from([None, 1]))
-def test_a_tuned_threshold_costs_least_of_all_thresholds(seed, n_classes, decimals):
-    probabilities, truth, costs, weights = draw(seed, n_classes, decimals=decimals)
-    found = tune_for_costs(probabilities, truth, 0, costs, weights)
-    best = min(cost_of(t, probabilities, truth, costs, weights) for t in all_thresholds(probabilities[:, 0]))
-    assert cost_of(found, probabilities, truth, costs, weights) == pytest.approx(best, abs=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
@@ -194,6 +174,22 @@ def test_the_costs_shown_are_those_of_rows_one_by_one(n_classes):
     assert all(each.low <= each.cost <= each.high for each in found.rules)
 
 
+def test_a_class_that_no_row_is_decided_for_is_said_to_be_so():
+    probabilities, truth, *_ = draw(3, 2)
+    with pytest.warns(DataWarning, match="none of 40 rows is decided to be b"):
+        measure_decision(ThresholdDecision(("a", "b"), "b", 1.5), probabilities, truth)
+
+
+def test_a_weight_is_so_many_rows():
+    probabilities, truth, costs, _ = draw(8, 2)
+    times = np.arange(40) % 3
+    again = np.repeat(np.arange(40), times)
+    rule = CostDecision(("a", "b"), costs)
+    weighted = measure_decision(rule, probabilities, truth, times.astype(float))
+    repeated = measure_decision(rule, probabilities[again], truth[again])
+    assert [each.cost for each in weighted.rules] == pytest.approx([each.cost for each in repeated.rules])
+
+
 def test_the_interval_is_about_as_wide_as_the_standard_error_says():
     probabilities, truth, *_ = draw(11, 2, n_rows=400)
     rule = CostDecision(("a", "b"), read_costs({("b", "a"): 5}, "ab"))
@@ -242,8 +238,6 @@ MODELS = {
     "costs": FixedDecisionClassifier(NaiveBayesClassifier(), costs={("ill", "healthy"): 10}),
     "ask": FixedDecisionClassifier(NaiveBayesClassifier(), costs=[[0, 1], [10, 0]], ask=0.4),
     "threshold": FixedDecisionClassifier(NaiveBayesClassifier(), threshold=0.1, pos_label="ill"),
-    "tuned": TunedDecisionClassifierCV(NaiveBayesClassifier(), costs={("ill", "healthy"): 10}, pos_label="ill", cv=3),
-    "sensitivity": TunedDecisionClassifierCV(NaiveBayesClassifier(), sensitivity=0.9, pos_label="ill", cv=3),
 }
 
 
@@ -309,34 +303,9 @@ def test_a_threshold_decides_as_that_of_scikit_learn(table):
         explain(ours, X)
 
 
-def test_a_threshold_is_tuned_on_rows_held_out(table):
-    X, y = table
-    clf = TunedDecisionClassifierCV(LogisticRegression(), sensitivity=0.9, pos_label="ill", cv=4).fit(X, y)
-    p = cross_val_predict(LogisticRegression(), X, y, cv=4, method="predict_proba")[:, 1]
-    reached = p[y == "ill"] >= clf.decision_.threshold
-    assert reached.mean() >= 0.9
-    assert (reached.sum() - 1) / len(reached) < 0.9  # one row less would be too few
-
-
-def test_weights_are_repeated_rows_when_folds_are_the_same(table):
-    X, y = table
-    times = np.arange(len(y)) % 3
-    folds = np.arange(len(y)) % 4
-    again = np.repeat(np.arange(len(y)), times)
-
-    def splits(of):
-        return [(np.flatnonzero(of != k), np.flatnonzero(of == k)) for k in range(4)]
-
-    options = {"costs": {("ill", "healthy"): 10}, "pos_label": "ill"}
-    weighted = TunedDecisionClassifierCV(NaiveBayesClassifier(), **options, cv=splits(folds)).fit(X, y, times)
-    repeated = TunedDecisionClassifierCV(NaiveBayesClassifier(), **options, cv=splits(folds[again]))
-    repeated.fit(X.iloc[again].reset_index(drop=True), y.iloc[again].reset_index(drop=True))
-    assert weighted.quality_.rules[0].cost == pytest.approx(repeated.quality_.rules[0].cost)
-
-
 def test_scikit_learn_scores_them_in_cross_validation(table):
     recall = make_scorer(recall_score, pos_label="ill")
-    assert cross_val_score(clone(MODELS["sensitivity"]), *table, cv=3, scoring=recall).mean() > 0.7
+    assert cross_val_score(clone(MODELS["threshold"]), *table, cv=3, scoring=recall).mean() > 0.7
 
 
 def test_three_classes_are_decided_about_too():
@@ -347,8 +316,6 @@ def test_three_classes_are_decided_about_too():
     clf = FixedDecisionClassifier(NaiveBayesClassifier(), costs=costs, ask=0.5).fit(X, y)
     expected = np.column_stack([clf.predict_proba(X) @ np.array(costs), np.full(200, 0.5)]).argmin(axis=1)
     assert [3 if label is None else label for label in clf.predict(X)] == expected.tolist()
-    tuned = TunedDecisionClassifierCV(NaiveBayesClassifier(), sensitivity=0.8, pos_label=2, cv=3).fit(X, y)
-    assert (tuned.predict(X)[y == 2] == 2).mean() > 0.7
 
 
 @pytest.mark.parametrize(
@@ -359,21 +326,11 @@ def test_three_classes_are_decided_about_too():
         (FixedDecisionClassifier(NaiveBayesClassifier(), threshold=1.5), "threshold=1.5 is reached by no row"),
         (FixedDecisionClassifier(NaiveBayesClassifier(), threshold=0.5, ask=1), "a threshold was given, and costs too"),
         (FixedDecisionClassifier(NaiveBayesClassifier(), threshold=0.5, pos_label="x"), "there is no class 'x'"),
-        (TunedDecisionClassifierCV(NaiveBayesClassifier()), "given were none"),
-        (TunedDecisionClassifierCV(NaiveBayesClassifier(), costs=[[0, 1], [1, 0]], sensitivity=0.9), "costs', 'sens"),
-        (TunedDecisionClassifierCV(NaiveBayesClassifier(), sensitivity=1.1), "sensitivity=1.1 is not valid"),
     ],
 )
 def test_unusable_options_are_refused_in_words(clf, message, table):
     with pytest.raises(OptionError, match=message):
         clf.fit(*table)
-
-
-def test_a_class_that_is_never_worth_deciding_for_is_said_to_be_so(table):
-    free_misses = TunedDecisionClassifierCV(LogisticRegression(), costs=[[0, 5], [0, 0]], pos_label="ill", cv=3)
-    with pytest.warns(DataWarning, match="none of 300 rows is decided to be ill"):
-        free_misses.fit(*table)
-    assert (free_misses.predict(table[0]) == "healthy").all()
 
 
 def test_of_three_classes_one_has_to_be_named():
@@ -411,29 +368,14 @@ def test_a_decision_for_other_classes_is_not_saved(table, tmp_path):
     save_model(clf, tmp_path / "model.json")
 
 
-@pytest.mark.parametrize("tuned", [True, False])
-def test_on_noise_a_decision_costs_hardly_more_than_treating_everyone_or_no_one(tuned):
+def test_on_noise_a_decision_costs_hardly_more_than_treating_everyone_or_no_one():
     costs, excess = {("ill", "healthy"): 10}, []
     for seed in range(4):
         rng = np.random.default_rng(seed)
         x, ill = rng.normal(size=(5_300, 5)), rng.random(5_300) < 0.2
         y, new = np.where(ill, "ill", "healthy"), slice(300, None)
-        deciding = (
-            TunedDecisionClassifierCV(NaiveBayesClassifier(), costs=costs, pos_label="ill")
-            if tuned
-            else FixedDecisionClassifier(NaiveBayesClassifier(), costs=costs)
-        )
+        deciding = FixedDecisionClassifier(NaiveBayesClassifier(), costs=costs)
         decided = deciding.fit(x[:300], y[:300]).predict(x[new]) == "ill"
         cost = np.where(ill[new], 10.0 * ~decided, decided).mean()
         excess.append(cost - min(10.0 * ill[new].mean(), 1.0 - ill[new].mean()))
     assert np.mean(excess) < 0.02
-
-
-@pytest.mark.parametrize("wanted", [{"costs": {("ill", "healthy"): 10}}, {"sensitivity": 0.9}, {"specificity": 0.9}])
-def test_a_threshold_is_the_same_for_columns_in_any_order(wanted, table):
-    X, y = table
-    found = [
-        TunedDecisionClassifierCV(NaiveBayesClassifier(), **wanted, pos_label="ill", cv=3).fit(X[columns], y).decision_
-        for columns in (X.columns, X.columns[::-1])
-    ]
-    assert found[0].threshold == pytest.approx(found[1].threshold, abs=1e-12)

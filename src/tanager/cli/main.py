@@ -36,18 +36,6 @@ FAILED = 1
 DEBUG = "TANAGER_DEBUG"
 """The environment variable that asks for the traceback of a fault of ours."""
 
-REPLACED_OPTIONS = {
-    ("predict", "--set"): "MAPIE makes sets of classes with Tanager's classifiers (docs/sets.md).",
-    ("evaluate", "--curve"): "sklearn.model_selection.learning_curve takes Tanager's classifiers.",
-    **{
-        ("compare", f"--{name}"): "`python -m experiments.compare` in the repository compares over folders of tables."
-        for name in ("field", "quick", "slow", "sets", "group", "given-split", "output", "page", "jobs")
-    },
-    ("explain", "--reason"): "--change shows which cells decide.",
-    ("report", "--curve"): "sklearn.model_selection.learning_curve takes Tanager's classifiers.",
-}
-"""Options of earlier versions, and what to use instead."""
-
 # typer brings its own copy of click; the base of its errors about arguments has no public name.
 UsageError = cast(type[Exception], typer.BadParameter.__mro__[1])
 
@@ -208,9 +196,7 @@ def _refuse_usage(error: BaseException) -> int:
     if message:  # without arguments the help has been printed already
         context = getattr(error, "ctx", None)
         name = "tanager" if context is None else context.command_path
-        option = (name.split()[-1], getattr(error, "option_name", ""))
-        advice = REPLACED_OPTIONS.get(option, f"Try '{name} --help'.")
-        _refuse(f"{message} {advice}")
+        _refuse(f"{message} Try '{name} --help'.")
     return REFUSED
 
 

@@ -1,14 +1,13 @@
-"""Decisions by P(class | row) and the costs of mistakes: rules, their tuning and cost, classifiers that apply them."""
+"""Decisions by P(class | row) and the costs of mistakes: rules, their tuning and cost, a classifier."""
 
 from __future__ import annotations
 
-from tanager.decide.classifiers import FixedDecisionClassifier, TunedDecisionClassifierCV
+from tanager.decide.classifiers import FixedDecisionClassifier
 from tanager.decide.decision import CostDecision, Decision, RowDecision, ThresholdDecision
 from tanager.decide.tuning import (
     DecisionQuality,
     RuleCost,
     measure_decision,
-    tune_for_costs,
     tune_for_sensitivity,
     tune_for_specificity,
 )
@@ -21,9 +20,7 @@ __all__ = [
     "RowDecision",
     "RuleCost",
     "ThresholdDecision",
-    "TunedDecisionClassifierCV",
     "measure_decision",
-    "tune_for_costs",
     "tune_for_sensitivity",
     "tune_for_specificity",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Array
-from tanager.decide.decision import ASK, CostTable, Decision, best_other
+from tanager.decide.decision import ASK, Decision, best_other
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.metrics import Probabilities
 
@@ -22,21 +22,6 @@ ClassCodes = NDArray[np.integer]
 PERCENTILES = (2.5, 97.5)
 MAX_DRAWS, MIN_DRAWS = 1000, 200
 CELLS_IN_ALL_DRAWS = 20_000_000
-
-
-def tune_for_costs(
-    probabilities: Probabilities,
-    class_codes: ClassCodes,
-    positive: int,
-    costs: CostTable,
-    weights: Array | None = None,
-) -> float:
-    """The threshold whose decisions cost least on these rows, of all thresholds; the highest of equally good ones."""
-    table = np.array(costs)
-    weight = np.ones(len(class_codes)) if weights is None else weights
-    saved = table[class_codes, best_other(probabilities, positive)] - table[class_codes, positive]
-    values, totals = _by_value(probabilities[:, positive], (weight * saved)[:, np.newaxis])
-    return _between(values, int(np.concatenate([[0.0], np.cumsum(totals[:, 0])]).argmax()))
 
 
 def tune_for_sensitivity(

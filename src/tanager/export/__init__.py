@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tanager.classifiers.base import TableClassifier
-    from tanager.decide.classifiers import DecidingClassifier
+    from tanager.decide.classifiers import FixedDecisionClassifier
 
 __all__ = ["export"]
 
 
 def export(
-    clf: TableClassifier | DecidingClassifier,
+    clf: TableClassifier | FixedDecisionClassifier,
     to: str,
     path: str | os.PathLike[str] | None = None,
     *,

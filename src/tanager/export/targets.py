@@ -12,7 +12,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.base import TableClassifier
-from tanager.decide.classifiers import DecidingClassifier
+from tanager.decide.classifiers import FixedDecisionClassifier
 from tanager.errors import OptionError
 from tanager.export.c import write_c
 from tanager.export.document import MARK
@@ -57,7 +57,7 @@ TARGETS: dict[str, Target] = {
 
 
 def write_export(
-    clf: TableClassifier | DecidingClassifier,
+    clf: TableClassifier | FixedDecisionClassifier,
     to: str,
     path: str | os.PathLike[str] | None,
     rename: Mapping[str, str] | None,
@@ -78,7 +78,7 @@ def write_export(
 
 def _model(clf: object) -> TableClassifier:
     """The fitted classifier with its decision, whatever it is wrapped in."""
-    if isinstance(clf, DecidingClassifier):
+    if isinstance(clf, FixedDecisionClassifier):
         check_is_fitted(clf)
         return clf.to_model()
     if not isinstance(clf, TableClassifier):

@@ -45,7 +45,7 @@ from tanager.classifiers import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
-from tanager.decide.classifiers import DecidingClassifier
+from tanager.decide.classifiers import FixedDecisionClassifier
 from tanager.errors import FileError, OptionError
 from tanager.files.edits_file import read_revisions, write_revisions
 from tanager.files.json_file import document_kind, parse_json, read_document, write_json
@@ -118,7 +118,7 @@ OLD_ADDITIVE = "additive models of version 0.2 are not read any more; fit it aga
 
 
 def save_model(
-    clf: TableClassifier | DecidingClassifier,
+    clf: TableClassifier | FixedDecisionClassifier,
     path: str | os.PathLike[str],
     *,
     quality: Quality | None = None,
@@ -150,7 +150,7 @@ def save_model(
     ['yes', 'no']
     """
     check_is_fitted(clf)
-    model = clf.to_model() if isinstance(clf, DecidingClassifier) else clf
+    model = clf.to_model() if isinstance(clf, FixedDecisionClassifier) else clf
     if quality is not None and quality.classes.tolist() != model.classes_.tolist():
         raise OptionError(
             f"the quality is of a model of the classes {shorten(quality.classes.tolist())}, and this one has "

@@ -30,7 +30,6 @@ Kind = Literal["numeric", "integer", "string", "nominal", "date"]
 KINDS: dict[str, Kind] = {"numeric": "numeric", "real": "numeric", "integer": "integer", "string": "string"}
 DATA = re.compile(rb"^[ \t]*@data\b[^\n]*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
 BLANK_OR_COMMENT = re.compile(rb"^[ \t\r]*(?:%.*)?(?:\n|\Z)", re.MULTILINE)
-BLANK_MARKS = (b", ", b" ,", b" \r", b" \n", b"\n ")
 NUMBERS = ("numeric", "integer")
 LONGEST_ROW = 1 << 26
 
@@ -93,17 +92,6 @@ def _parse(data: bytes, missing: list[str]) -> pa.Table:
         raise ArffError(reason(error)) from error
 
 
-def _to_csv(rows: bytes) -> tuple[bytes, str | bool, bool]:
-    """The rows as CSV, their quote character or False, and whether cells, none of them quoted, have blanks around."""
-    blanks = any(mark in rows for mark in BLANK_MARKS) or rows.strip(b" ") != rows
-    quotes = [quote for quote in ("'", '"') if quote.encode() in rows]
-    if b"\t" not in rows and not quotes:
-        return rows, False, blanks
-    if b"\t" not in rows and b"\\" not in rows and len(quotes) == 1 and not blanks:
-        return rows, quotes[0], False
-    return "\n".join(map(_as_csv, rows.decode().removesuffix("\n").split("\n"))).encode(), '"', False
-
-
 def _as_csv(line: str) -> str:
     """A line without blanks around cells, with one kind of quote and no escapes."""
     if not any(mark in line for mark in ("'", '"', "\t")):
@@ -116,30 +104,21 @@ def _as_csv(line: str) -> str:
 
 def _read_rows(rows: bytes, attributes: Sequence[Attribute], missing: list[str]) -> list[pa.Array]:
     """The columns, as floats where the attribute is a number and as text elsewhere."""
-    content, quote, blanks = _to_csv(rows)
+    content = "\n".join(map(_as_csv, rows.decode().removesuffix("\n").split("\n"))).encode()
     names = [str(position) for position in range(len(attributes))]
     types = [pa.float64() if attribute.kind in NUMBERS else pa.string() for attribute in attributes]
     table = pyarrow.csv.read_csv(
         io.BytesIO(content),
         read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=min(len(content) + 1, LONGEST_ROW)),
-        parse_options=pyarrow.csv.ParseOptions(quote_char=quote, newlines_in_values=bool(quote)),
+        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
         convert_options=pyarrow.csv.ConvertOptions(
-            # pyarrow sees neither "?" nor a category in " ? ": such cells are read as text and trimmed first.
-            column_types=dict.fromkeys(names, pa.string()) if blanks else dict(zip(names, types, strict=True)),
+            column_types=dict(zip(names, types, strict=True)),
             null_values=missing,
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         ),
     )
-    if table.num_rows != rows.removesuffix(b"\n").count(b"\n") + 1:
-        raise pa.ArrowInvalid("a quoted cell is never closed")
-    columns = [column.combine_chunks() for column in table.columns]
-    if blanks:
-        nothing = pa.array(missing)
-        trimmed = map(pc.utf8_trim_whitespace, columns)
-        columns = [pc.if_else(pc.is_in(cells, value_set=nothing), None, cells) for cells in trimmed]
-        columns = [column.cast(kind) for column, kind in zip(columns, types, strict=True)]
-    return columns
+    return [column.combine_chunks() for column in table.columns]
 
 
 def _convert(column: pa.Array, attribute: Attribute) -> pa.Array:

@@ -16,7 +16,7 @@ from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.clustering import NaiveBayesClusterer
 from tanager.classifiers.learning import Trace
 from tanager.decide import Decision, DecisionQuality, RuleCost
-from tanager.decide.classifiers import DecidingClassifier
+from tanager.decide.classifiers import FixedDecisionClassifier
 from tanager.edits.edit import Edit, Edits, Revision
 from tanager.metrics import Calibration, Measures, Predictions, Quality, ReliabilityCurve
 from tanager.missing.imputation import Imputation
@@ -37,7 +37,7 @@ from tanager.uncertainty.bootstrap import BootstrapPosterior
 from tanager.uncertainty.dirichlet import DirichletPosterior
 from tanager.uncertainty.reference import Features, ReferencePosterior, Terms
 
-ESTIMATORS = (TableClassifier, DecidingClassifier, MDLPDiscretizer, NaiveBayesClusterer)
+ESTIMATORS = (TableClassifier, FixedDecisionClassifier, MDLPDiscretizer, NaiveBayesClusterer)
 PARTS = (
     *(type(make()) for parts in (STRUCTURES, SCORES, PARAMETERS) for make in parts.values()),
     Fixed,
