@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-exports test-torch browser lint format bench bench-scale experiments experiments-slow mutants coverage clients fuzz faults dist docs site pictures summary clean
+.PHONY: demo test test-exports test-torch browser lint format bench bench-scale experiments experiments-slow mutants coverage clients attack dist docs site pictures summary clean
 
 demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
@@ -123,14 +123,11 @@ $(COVERED): $(VENV)/.test
 clients: $(VENV)/.test  ## libraries that use Tanager, each installed and tried, written to docs/clients_table.md
 	$(BIN)/python -m clients.run
 
-# Seconds of an attack.
+# Seconds of an attack from each of its three seeds.
 SECONDS ?= 60
 
-fuzz: $(VENV)/.test  ## hostile files, tables and options from a fixed seed, counted in docs/attack.md
-	$(BIN)/python -m attack.run fuzz --seconds $(SECONDS)
-
-faults: $(VENV)/.test  ## signals, full disks and closed streams while the command works, counted in docs/attack.md
-	$(BIN)/python -m attack.run faults --seconds $(SECONDS)
+attack: $(VENV)/.test  ## hostile files, tables, options and faults, and properties on real tables, counted in docs/attack.md
+	PYTHONPATH=tests TANAGER_DATA=$(abspath $(TANAGER_DATA)) $(BIN)/python -m attack.run --seconds $(SECONDS)
 
 DIST := $(VENV)-dist
 

@@ -1,1 +1,1 @@
-"""The attack: hostile files, tables and faults of the system, from a fixed seed, and the laws that must hold."""
+"""The attack: hostile files, tables and faults of the system from fixed seeds, and the properties that must hold."""

@@ -100,6 +100,7 @@ def without_versions(found: dict[str, Any]) -> dict[str, Any]:
 FELL: dict[str, tuple[str, Place, object]] = {
     "hidden nodes of a sum of effects": ("effects", ("hidden",), 1),
     "hidden nodes of a mean of networks": ("mixture", ("hidden",), 1),
+    "a score of a structure that is none": ("effects", ("structure_score",), 1),
     "half a state that follows from another": ("mixture", ("subsumption", 0, 0, 0), -0.5),
     "no share of the rows in a state": ("effects", ("effects", "densities", 2, 0), 0),
     "a correction that leaves no probability": ("effects", ("imputation", "nothing", 0), 1.7e308),

@@ -4,33 +4,41 @@ from __future__ import annotations
 
 import datetime
 import platform
+import subprocess
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from attack.documents import FELL
 from attack.faults import FAULTS
 from attack.files import CORPUS
+from attack.properties import PROPERTIES
 
-WHAT = {
-    "corpus": "files and documents that once fell",
+ROOT = Path(__file__).parent.parent
+SORTS = {
+    "corpus": "files and documents that once failed",
     "files": "valid files of every format, changed at random",
     "documents": "documents of models of every form, changed in one value",
-    "tables": "tables of odd cells, labels and weights, with options",
+    "learnt": "tables of odd cells, labels and weights: additive model, conditional tables, EM",
+    "counted": "tables of odd cells, labels and weights: networks by counts",
+    "properties": "properties of models of real tables",
     "faults": "signals, full disks, closed streams, two writers, each once",
     "signals": "SIGTERM, SIGINT, SIGHUP and SIGKILL at random moments of a fit",
 }
-INTRODUCTION = """# The attack
+INTRODUCTION = """<!-- written by attack/run.py; do not edit -->
+# The attack
 
-`make fuzz` tries hostile files, tables and options, `make faults` faults of the system while the command works; both
-for `SECONDS` (60) from a fixed seed, and both write this page. The tests run a few hundred cases of the first and every
-fault once. The laws, from `attack/` of the repository:
+`make attack` tries hostile files, tables and options, properties of models of real tables, and faults of the system
+while the command works. It runs `SECONDS` (60) for each of three fixed seeds and writes this page. The tests run a few
+hundred of these cases, and every fault once. What must hold:
 
 - A file is refused by one error of ours, or what is read of it works: rows of tables sum to one, a model predicts.
 - A model whose document is changed in one value is refused; or writing it again gives that document, and it predicts
   what sums and products over the document give.
 - A table is refused by one error, or its probabilities are finite, in [0, 1] and sum to one, the same for a row alone
-  and among others; where learning is by counts alone, also for any order of rows and columns and for either engine.
+  and among others; where learning is by counts alone, also for any order of rows and columns and for either engine. At
+  least half of the tables that are learnt from go to models that learn by more than counts.
+- A model of rows of a real table answers the same after each change below that must not matter, and by every other way.
 - A file that is written is the old one or the new one as a whole, with nothing left beside it; the exit code says what
   happened, in one line at most.
 """
@@ -38,38 +46,65 @@ fault once. The laws, from `attack/` of the repository:
 
 @dataclass
 class Tally:
-    """Cases of one kind: how many, how many of them were accepted, and which broke a law."""
+    """Cases of one sort: how many, which were accepted, counted by property where they have one, and which failed."""
 
     name: str
     n_cases: int = 0
-    n_accepted: int = 0
-    fell: list[str] = field(default_factory=list)
+    accepted: Counter[str] = field(default_factory=Counter)
+    failed: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of_all_sorts(cls) -> dict[str, Tally]:
+        return {name: cls(name) for name in SORTS}
+
+    @property
+    def n_accepted(self) -> int:
+        return self.accepted.total()
+
+    def add(self, answer: object) -> None:
+        if answer:
+            self.accepted[answer if isinstance(answer, str) else ""] += 1
 
 
-def write_page(root: Path, known: dict[str, dict[str, Any]]) -> None:
-    """The last run of each kind."""
-    day, python = datetime.date.today().isoformat(), platform.python_version()
-    rows = [_row(name, known[name]) for name in WHAT if name in known]
-    fell = [f"- {case}" for found in known.values() for case in found["fell"]]
+def write_page(tallies: dict[str, Tally], seeds: list[int], seconds: float) -> None:
+    """What was tried, what failed, and on which commit."""
+    rows = [
+        f"| {what} | {tally.n_cases:,} | {'' if name in ('faults', 'signals') else f'{tally.n_accepted:,}'} "
+        f"| {len(tally.failed)} |"
+        for (name, what), tally in zip(SORTS.items(), tallies.values(), strict=True)
+    ]
+    failed = [f"- {tally.name}: {case}" for tally in tallies.values() for case in tally.failed]
+    held = tallies["properties"].accepted
     lines = [
         INTRODUCTION,
-        f"Run on {day} with Python {python}. Accepted are files that were read and tables that were learnt from.",
+        f"Run on {datetime.date.today().isoformat()} with Python {platform.python_version()}, commit {commit()}, seeds "
+        f"{', '.join(map(str, seeds))}, {seconds:,.0f} s each. Accepted are files that were read and tables that were "
+        "learnt from.",
         "",
-        "| cases | tried | accepted | fell | seeds |",
-        "| --- | ---: | ---: | ---: | ---: |",
+        "| cases | tried | accepted | failed |",
+        "| --- | ---: | ---: | ---: |",
         *rows,
         "",
-        *(["## Fell", "", *fell, ""] if fell else []),
+        "| property of a model of a real table | held |",
+        "| --- | ---: |",
+        *(f"| {name} | {held[name]:,} |" for name in PROPERTIES),
+        "",
+        *(["## Failed", "", *failed, ""] if failed else []),
         "## In every run",
         "",
-        *(f"- a file that fell: {name}" for name in CORPUS),
-        *(f"- a document that fell: {name}" for name in FELL),
+        *(f"- a file that failed: {name}" for name in CORPUS),
+        *(f"- a document that failed: {name}" for name in FELL),
         *(f"- a fault: {name}" for name in FAULTS),
         "",
     ]
-    (root / "docs" / "attack.md").write_text("\n".join(lines))
+    (ROOT / "docs" / "attack.md").write_text("\n".join(lines))
 
 
-def _row(name: str, found: dict[str, Any]) -> str:
-    accepted = "" if name in ("faults", "signals") else f"{found['n_accepted']:,}"
-    return f"| {WHAT[name]} | {found['n_cases']:,} | {accepted} | {len(found['fell'])} | {found['seed']} |"
+def commit() -> str:
+    """The commit that is checked out, and whether files differ from it."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+    changed = git("status", "--porcelain", "--", "src", "attack")
+    return f"`{git('rev-parse', '--short=10', 'HEAD')}`{' with changes' if changed else ''}"

@@ -46,9 +46,9 @@ for tree in TREES:
     for name, peer in PEERS.items():
         options = {"ess": 5.0} if name == "bdeu" else {}
         found = structure_score(X, y, tree, name, categorical_features="all", **options)
-        theirs = sum(peer.local_score(child, parents) for child, parents in families)
+        theirs = sum(peer.local_score(child, tuple(parents)) for child, parents in families)
         assert abs(found - theirs) < 1e-8 * abs(theirs), (name, tree, found, theirs)
     found = structure_score(X, y, tree, "k2", categorical_features="all")
     assert abs(found - by_hand(families)) < 1e-9 * abs(found)
-    wrong = max(wrong, abs(found - sum(K2(table).local_score(child, parents) for child, parents in families)))
+    wrong = max(wrong, abs(found - sum(K2(table).local_score(child, tuple(parents)) for child, parents in families)))
 print(f"K2 of pgmpy is up to {wrong:.2f} nats from the formula of Cooper and Herskovits")

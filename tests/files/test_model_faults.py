@@ -231,7 +231,7 @@ def test_tables_changed_in_any_single_value_are_refused_or_predicted_by():
 
 @pytest.mark.parametrize("name", QUICK[1:])
 def test_every_kind_of_value_of_a_model_is_refused_or_kept_when_it_is_changed(name):
-    """One place of each kind that tables do not have; `make fuzz` tries all of them."""
+    """One place of each kind that tables do not have; `make attack` tries all of them."""
     kinds = {kind: places for kind, places in by_kind(name).items() if kind not in by_kind("tables")}
     places = [
         entries[len(entries) // 2] for kind, entries in kinds.items() if not kind.startswith(("options", "trace"))

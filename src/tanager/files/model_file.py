@@ -248,6 +248,8 @@ def from_document(document: Json) -> TableClassifier:
     score = _number_or_null(from_json(content["structure_score"], "structure_score", {}), "structure_score")
     if isinstance(clf, BayesianNetworkClassifier):
         clf.structure_score_ = score
+    elif score is not None:
+        raise DocumentError("'structure_score' of an additive model must be null.")
     clf.recipe_ = Recipe.from_dict(content["recipe"])
     clf.quality_ = read_quality(content["quality"], clf.classes_)
     clf.decision_ = read_decision(content["decision"], clf.classes_)
