@@ -2,9 +2,9 @@
 Choosing a structure
 ====================
 
-Score a few structures by hand, let searches find better ones, and let cross-validation have the last word. A score
-judges a structure on the training rows; natural logarithms, larger is better. Values of one score on one table are
-comparable with each other, values of different scores are not.
+Score a few structures by hand, search for better ones, and compare them by cross-validation. A score rates a structure
+on the training rows, in nats; larger is better. Values of one score on one table can be compared, values of different
+scores cannot.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 Reading a network
 =================
 
-What a classifier has learnt is a network: tables to look at, questions to ask, rows to draw.
+A Bayesian network classifier is a network: it has tables to read, answers queries and can be sampled.
 """
 
 import matplotlib.pyplot as plt

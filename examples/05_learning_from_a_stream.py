@@ -2,8 +2,8 @@
 Learning from a stream
 ======================
 
-Rows come in batches and are forgotten; what stays is how often each class has each value of each column. Categories
-and cut points may change with every batch. ``partial_fit`` ends with the very model that one ``fit`` on all rows gives.
+Rows arrive in batches and are not stored; the model keeps the counts of each value of each column in each class.
+Categories and cut points may change with every batch. ``partial_fit`` gives the same model as one ``fit`` on all rows.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
 """
-What attributes tell of the class, alone and in pairs
-=====================================================
+Information of attributes and pairs
+===================================
 
-I(X;Y|C) is what two attributes tell of each other within a class, I(X;Y) what they tell of each other without it.
-Their difference, the interaction, is positive where the pair tells more of the class together than one by one, and
-negative where both tell the same. In nats.
+I(X;Y|C) is the information between two attributes within a class, I(X;Y) the information without the class. Their
+difference, the interaction, is positive where the pair is more informative of the class together than one by one, and
+negative where both carry the same information. In nats.
 """
 
 import matplotlib.pyplot as plt

@@ -1,10 +1,10 @@
 """
-Tables that tell the classes apart
-==================================
+Discriminative parameters
+=========================
 
-Frequencies describe the whole table. Where attributes repeat each other, their evidence is counted again and again,
-and the probabilities are pushed to 0 and 1. The parameters ``acll``, in closed form, and ``conditional``, by
-optimising, aim at P(class | attributes) instead. The structure is the same here; only the numbers in its tables differ.
+Frequencies describe the whole table. Where attributes repeat each other, their evidence is counted several times, and
+the probabilities are too near 0 and 1. The parameters ``acll``, in closed form, and ``conditional``, by optimisation,
+aim at P(class | attributes) instead. The structure is the same here; only the numbers in its tables differ.
 """
 
 import matplotlib.pyplot as plt

@@ -4,8 +4,8 @@ Binding sites
 
 A protein that switches genes binds to the genome at sites that look alike, position by position. LexA is one. The table
 has a row for every 16-letter stretch of DNA: sites that were found in experiments, and background from around them.
-Letters of a site may depend on each other, which a tree can express and naive Bayes cannot. Whether that pays on so few
-sites is what the folds below tell.
+Letters of a site may depend on each other, which a tree can express and naive Bayes cannot. Cross-validation shows
+whether this improves the result on so few sites.
 
 The table is not part of the package: it is read from the folder of benchmark sets that the environment variable
 ``TANAGER_DATA`` names. Without it this example says so and stops.

@@ -2,8 +2,8 @@
 An expert's network, tuned
 ==========================
 
-Somebody who knows the field draws a network and guesses its numbers. ``tune`` keeps the drawing and changes the
-numbers, as little as the data ask for, so that a chosen question is answered better. It says which tables moved.
+An expert draws a network and guesses its probabilities. ``tune`` keeps the structure and changes the probabilities, no
+more than the data support, so that a chosen query is answered better. It lists the tables that moved.
 
 The table is scikit-learn's breast cancer table, in words. The network is made up for this example.
 """

@@ -2,8 +2,8 @@
 Cut points in any pipeline
 ==========================
 
-``MDLPDiscretizer`` cuts a numeric column where that tells the classes apart, and nowhere else. It is a transformer of
-its own, so any scikit-learn model can stand behind it.
+``MDLPDiscretizer`` cuts a numeric column where the cut separates the classes. It is a scikit-learn transformer, so any
+model can follow it in a pipeline.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ A case with stakes
 ==================
 
 Biopsies in a spreadsheet as it is exported: a column that numbers patients, a word where a measurement is missing. The
-table is checked, mended, fitted and judged on patients that the model has not seen; then one patient is explained, and
+table is checked, fixed, fitted and measured on patients that the model has not seen. Then one patient is explained, and
 the model is handed over as a page and a file.
 """
 
@@ -32,7 +32,7 @@ table["worst concavity"] = table["worst concavity"].astype(str).where(np.arange(
 table.insert(0, "patient", [f"P{5000 + 7 * k}" for k in range(len(table))])
 
 # %%
-# Check: what may be wrong, and a recipe that mends it.
+# Check: the issues found, and a recipe that fixes them.
 
 found = check(table, y)
 for finding in found.findings:
@@ -40,14 +40,14 @@ for finding in found.findings:
 X = found.recipe.apply(table).to_pandas()
 
 # %%
-# Fit, and believe no more than cross-validation says.
+# Fit, and measure by cross-validation.
 
 clf = AdditiveClassifier().fit(X, y)
 quality = cross_validate_model(clf, X, y)
 print(quality)
 
 # %%
-# Hand it over: a file that remembers recipe and quality, and a page that opens without a network connection.
+# Hand it over: a file that stores recipe and quality, and a page that opens without a network connection.
 
 with tempfile.TemporaryDirectory() as folder:
     save_model(clf, Path(folder, "model.json"), quality=quality, recipe=found.recipe)
@@ -55,7 +55,7 @@ with tempfile.TemporaryDirectory() as folder:
     print(f"{page.name}: {page.stat().st_size / 1024:.0f} KB")
 
 # %%
-# The patient that the model is least sure of.
+# The patient whose prediction is most uncertain.
 
 unsure = X.iloc[[int(quality.predictions.probabilities.max(axis=1).argmin())]]
 row = explain(clf, unsure)[0]

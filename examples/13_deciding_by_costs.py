@@ -2,8 +2,8 @@
 Deciding by costs
 =================
 
-A probability is for a decision. Here a malignant tumour that is missed costs as much as twenty needless second looks.
-The probabilities stay what they are; the class decided is the one of least expected cost.
+A missed malignant tumour costs as much as twenty needless second looks. The probabilities do not change; the decision
+is the class with the least expected cost.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Reading effects
 ===============
 
-The default model is a sum: a curve for each number, a bar for each word, a table for each pair of attributes that says
-more together than apart. So what it has learnt can be looked at, whole.
+The additive model is a sum: a curve for each number, a value for each category, and a table for each chosen pair of
+attributes. So the whole model can be drawn.
 """
 
 import matplotlib.pyplot as plt
@@ -33,7 +33,7 @@ clf = AdditiveClassifier().fit(X, y)
 print(explain(clf))
 
 # %%
-# The pair of drug and age is found; shoe size says next to nothing.
+# The pair of drug and age is found; shoe size is not informative.
 
 plot_effects(clf.model_)
 plt.show()

@@ -1,9 +1,10 @@
 """
-A table with gaps
-=================
+A table with missing values
+===========================
 
 The wine table of scikit-learn gets a text column and a boolean column, and loses one cell in five. It is fitted as it
-is. At prediction the default model averages over what a missing cell may hold, given the other cells of the row.
+is. Missing is then a state of its own in every column: the model learns whether a missing cell is informative. A query
+leaves cells unknown instead, and averages over their possible values.
 """
 
 import matplotlib.pyplot as plt
@@ -30,18 +31,18 @@ clf = AdditiveClassifier().fit(X_train, y_train)
 print(f"{X.isna().to_numpy().mean():.0%} of the cells are missing; accuracy {clf.score(X_test, y_test):.3f}")
 
 # %%
-# A row in which nothing is known gets the frequencies of the classes in training.
+# A query without evidence gives the frequencies of the classes in training.
 
-unknown = X_test.iloc[[0]].mask(np.ones((1, X.shape[1]), dtype=bool))
-print(dict(zip(clf.classes_, clf.predict_proba(unknown)[0].round(3).tolist(), strict=True)))
+print({label: round(p, 3) for label, p in clf.query({}).items()})
 
 # %%
-# What a gap costs: the same row with more and more cells, the others not yet known.
+# More and more cells of one row as evidence.
 
 whole = X_test.iloc[[int(X_test.notna().sum(axis=1).argmax())]]
 for n_known in (1, 3, 6, X.shape[1]):
-    p = clf.predict_proba(whole.mask(np.arange(X.shape[1])[np.newaxis] >= n_known))[0]
-    print(f"{n_known:2d} columns known: {clf.classes_[p.argmax()]} with P {p.max():.3f}")
+    evidence = whole.iloc[0, :n_known].dropna().to_dict()
+    label, p = max(clf.query(evidence).items(), key=lambda item: item[1])
+    print(f"{n_known:2d} columns known: {label} with P {p:.3f}")
 
 # %%
 # The strongest effects: curves for numbers, bars for words.
