@@ -1,9 +1,8 @@
-"""The walk of a default fit through the house: files it passes, hops between them, and copies of the codes it holds.
+"""The walk of a call through the house: files it passes, changes of file, and copies of the codes that a fit holds.
 
-A hop is a call from a file of `src/tanager` to another one; pairs are the distinct (caller file, callee file). Copies
-are the arrays of whole columns of codes alive at once, as multiples of the table's cells at one byte each. Fits are on
-one thread, so that every call is seen; the threads of version 0.1 may have hidden a pair or two of its 152. Version 0.1
-had no trees, so a fit without trees is counted too. `--pairs` lists every pair.
+A change of file is a call from a file of `src/tanager` to another one. Copies are the arrays of whole columns of codes
+alive at once, as multiples of the table's cells at one byte each. Everything is on one thread, so that every call is
+seen. `--pairs` lists the changes of file of a default fit by caller and callee.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import argparse
 import sys
 import tracemalloc
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
@@ -19,52 +19,56 @@ import numpy as np
 import pandas as pd
 
 import tanager
-from tanager import AdditiveClassifier
+from tanager import AdditiveClassifier, TANClassifier
 
 ROOM = str(Path(tanager.__file__).parent)
 N_ROWS, N_NUMERIC, N_TEXT = 200_000, 5, 5
-LONGEST = ("minimize", "grow")
+LONGEST = ("fit_additive", "minimize", "choose_trees", "grow")
 """The functions at whose beginning memory is looked at."""
-# Of version 0.1, by this script; a third fewer pairs were asked for.
-FILES_BEFORE, PAIRS_BEFORE, COPIES_BEFORE = 63, 152, 4.5
-PAIRS_ASKED, COPIES_ASKED = 101, 2.5
+COPIES_ASKED = 2.5
 
 Pairs = Counter[tuple[str, str]]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", action="store_true", help="list the pairs of the default fit, and their hops")
-    listed = parser.parse_args().pairs
-    X, y = mixed_table()
-    pairs = walk(AdditiveClassifier(n_jobs=1), X, y)
-    if listed:
-        print("\n".join(f"{caller} -> {callee} {hops}" for (caller, callee), hops in sorted(pairs.items())))
+    parser.add_argument("--pairs", action="store_true", help="list the changes of file of the default fit")
+    parser.add_argument("--rows", type=int, default=N_ROWS)
+    arguments = parser.parse_args()
+    X, y = mixed_table(arguments.rows)
+    clf = AdditiveClassifier(n_jobs=1)
+    fit = walk(lambda: clf.fit(X, y))
+    if arguments.pairs:
+        print("\n".join(f"{caller} -> {callee} {hops}" for (caller, callee), hops in fit.most_common()))
         return
-    without_trees = walk(AdditiveClassifier(trees=False, n_jobs=1), X, y)
-    print("| default fit | now | version 0.1 | asked |\n| --- | ---: | ---: | ---: |")
-    print(f"| files passed | {len({file for pair in pairs for file in pair})} | {FILES_BEFORE} | |")
-    print(f"| hops from file to file, thousands | {pairs.total() / 1e3:.1f} | | |")
-    print(f"| distinct pairs of files | {len(pairs)} | {PAIRS_BEFORE} | {PAIRS_ASKED} |")
-    print(f"| distinct pairs with trees=False | {len(without_trees)} | {PAIRS_BEFORE} | {PAIRS_ASKED} |")
-    print(f"| copies of the codes alive at once | {copies(X, y):.2f} | {COPIES_BEFORE} | at most {COPIES_ASKED} |")
+    tan = TANClassifier(parameters="frequency", n_jobs=1)
+    print("| walk | files | asked | changes of file | asked |\n| --- | ---: | ---: | ---: | ---: |")
+    print_walk("default fit", fit, "at most 35", "at most 600")
+    print_walk("prediction", walk(lambda: clf.predict_proba(X)), "at most 12", "")
+    print_walk("TAN by frequencies, fit", walk(lambda: tan.fit(X, y)), "at most 30", "")
+    print(f"\nCopies of the codes alive at once: {copies(X, y):.2f}, asked at most {COPIES_ASKED}.")
 
 
-def mixed_table() -> tuple[pd.DataFrame, pd.Series]:
+def print_walk(name: str, pairs: Pairs, files_asked: str, changes_asked: str) -> None:
+    n_files = len({file for pair in pairs for file in pair})
+    print(f"| {name} | {n_files} | {files_asked} | {pairs.total():,} | {changes_asked} |")
+
+
+def mixed_table(n_rows: int) -> tuple[pd.DataFrame, pd.Series]:
     """Numbers and text, the class depending on a few of both."""
     generator = np.random.default_rng(0)
-    numbers = {f"n{k}": generator.normal(size=N_ROWS) for k in range(N_NUMERIC)}
-    letters = {f"t{k}": generator.integers(0, 4 + k, N_ROWS) for k in range(N_TEXT)}
+    numbers = {f"n{k}": generator.normal(size=n_rows) for k in range(N_NUMERIC)}
+    letters = {f"t{k}": generator.integers(0, 4 + k, n_rows) for k in range(N_TEXT)}
     odds = numbers["n0"] + numbers["n1"] * numbers["n2"] + (letters["t0"] == 1) - (letters["t1"] == letters["t2"])
-    y = pd.Series(generator.random(N_ROWS) < 1 / (1 + np.exp(-odds)), name="outcome").astype(int)
+    y = pd.Series(generator.random(n_rows) < 1 / (1 + np.exp(-odds)), name="outcome").astype(int)
     text = {
         name: pd.Categorical.from_codes(codes, list("abcdefgh")[: codes.max() + 1]) for name, codes in letters.items()
     }
     return pd.DataFrame({**numbers, **text}), y
 
 
-def walk(clf: AdditiveClassifier, X: pd.DataFrame, y: pd.Series) -> Pairs:
-    """How often one file calls another in a fit, by their paths below the package."""
+def walk(work: Callable[[], object]) -> Pairs:
+    """How often one file calls another, by their paths below the package."""
     pairs: Pairs = Counter()
 
     def note(frame: FrameType, event: str, argument: object) -> None:
@@ -74,10 +78,10 @@ def walk(clf: AdditiveClassifier, X: pd.DataFrame, y: pd.Series) -> Pairs:
         if caller != callee and caller.startswith(ROOM) and callee.startswith(ROOM):
             pairs[str(Path(caller).relative_to(ROOM)), str(Path(callee).relative_to(ROOM))] += 1
 
-    clf.fit(X, y)  # imports and compiles
+    work()  # imports and compiles
     sys.setprofile(note)
     try:
-        clf.fit(X, y)
+        work()
     finally:
         sys.setprofile(None)
     return pairs
@@ -92,7 +96,7 @@ def copies(X: pd.DataFrame, y: pd.Series) -> float:
         if event == "call" and frame.f_code.co_filename.startswith(ROOM) and frame.f_code.co_name in LONGEST:
             looked = True
             snapshot = tracemalloc.take_snapshot().filter_traces([tracemalloc.DomainFilter(True, 389047)])
-            sizes = [trace.size for trace in snapshot.traces if is_codes(trace.size)]
+            sizes = [trace.size for trace in snapshot.traces if is_codes(trace.size, len(X))]
             most = max(most, sum(sizes))
 
     tracemalloc.start()
@@ -107,9 +111,9 @@ def copies(X: pd.DataFrame, y: pd.Series) -> float:
     return most / X.size
 
 
-def is_codes(size: int) -> bool:
+def is_codes(size: int, n_rows: int) -> bool:
     """Whole columns of bytes, several of them; one column may be the classes."""
-    return size % N_ROWS == 0 and size >= 2 * N_ROWS
+    return size % n_rows == 0 and size >= 2 * n_rows
 
 
 if __name__ == "__main__":
