@@ -12,9 +12,9 @@ from typing import TypeVar
 import numpy as np
 from sklearn.naive_bayes import CategoricalNB
 
+from tanager.counts.engine import NumpyEngine
 from tanager.counts.family import pair_offsets
 from tanager.counts.numba_engine import NumbaEngine
-from tanager.counts.numpy_engine import NumpyEngine
 from tanager.table.rows import EncodedBatch
 
 Result = TypeVar("Result")

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 import tanager
-from tanager import AdditiveClassifier, TANClassifier
+from tanager import AdditiveClassifier, BayesianNetworkClassifier
 
 ROOM = str(Path(tanager.__file__).parent)
 N_ROWS, N_NUMERIC, N_TEXT = 200_000, 5, 5
@@ -41,7 +41,7 @@ def main() -> None:
     if arguments.pairs:
         print("\n".join(f"{caller} -> {callee} {hops}" for (caller, callee), hops in fit.most_common()))
         return
-    tan = TANClassifier(parameters="frequency", n_jobs=1)
+    tan = BayesianNetworkClassifier("tan", parameters="frequency", n_jobs=1)
     print("| walk | files | asked | changes of file | asked |\n| --- | ---: | ---: | ---: | ---: |")
     print_walk("default fit", fit, "at most 35", "at most 600")
     print_walk("prediction", walk(lambda: clf.predict_proba(X)), "at most 12", "")

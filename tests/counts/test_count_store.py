@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from oracle import count_rows, random_batch
 from tanager.counts.count_store import CountStore
-from tanager.counts.engine import CountEngine
+from tanager.counts.engine import CountEngine, NumpyEngine
 from tanager.counts.family import CountTable, Family, PairTables, pair_cells, pair_offsets, strides
-from tanager.counts.numpy_engine import NumpyEngine
 from tanager.errors import MemoryLimitError
 from tanager.table.rows import EncodedBatch
 

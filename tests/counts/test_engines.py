@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from oracle import batch_of, count_rows, random_batch, take_rows
 from tanager.counts import numba_engine
-from tanager.counts.engine import ENGINES, AutoEngine, CountEngine, choose_engine
+from tanager.counts.engine import ENGINES, AutoEngine, CountEngine, NumpyEngine, choose_engine
 from tanager.counts.numba_engine import BLOCK_ROWS, MAX_MASKS, SLAB_ROWS, NumbaEngine
-from tanager.counts.numpy_engine import NumpyEngine
 from tanager.errors import OptionError
 from tanager.runtime.resources import thread_limit
 from tanager.table.rows import EncodedBatch

@@ -13,8 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from oracle import count_rows, random_batch  # noqa: E402
-from tanager.counts.engine import choose_engine  # noqa: E402
-from tanager.counts.numpy_engine import NumpyEngine  # noqa: E402
+from tanager.counts.engine import NumpyEngine, choose_engine  # noqa: E402
 from tanager.errors import MemoryLimitError, OptionError  # noqa: E402
 from tanager.torch import engine as torch_engine  # noqa: E402
 from tanager.torch import rows as torch_rows  # noqa: E402

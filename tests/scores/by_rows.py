@@ -11,8 +11,8 @@ import numpy as np
 from scipy import stats
 
 from tanager.counts.count_store import CountStore
+from tanager.counts.engine import NumpyEngine
 from tanager.counts.family import Family
-from tanager.counts.numpy_engine import NumpyEngine
 from tanager.table.columns import code_dtype
 from tanager.table.rows import EncodedBatch
 

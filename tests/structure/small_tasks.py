@@ -11,8 +11,8 @@ from math import log
 import numpy as np
 
 from tanager.counts.count_store import CountStore
+from tanager.counts.engine import NumpyEngine
 from tanager.counts.family import Family
-from tanager.counts.numpy_engine import NumpyEngine
 from tanager.scores import SCORES, BDe, FamilyScore
 from tanager.structure import Dag, Step, StructureTask
 from tanager.table.rows import EncodedBatch

@@ -11,15 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.additive.choose import PAIRS_PER_ATTRIBUTE
 from tanager.additive.fit import AdditiveOptions, fit_additive
 from tanager.additive.importance import effect_columns, tree_share
 from tanager.additive.model import AdditiveModel, AdditiveTrace
 from tanager.additive.options import MonotonicConstraints, Pairs, check_options, read_options
-from tanager.additive.pairs import FEW_CELLS
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.coded_table import CodedTable, RowNeeds
-from tanager.classifiers.estimate import refuse_too_large, table_sizes
+from tanager.classifiers.coded_table import CodedTable, RowNeeds, refuse_too_large, table_sizes
 from tanager.classifiers.learning import Learnt
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
@@ -195,18 +192,6 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
     def _seed(self) -> int:
         """None is 0: the same rows give the same model."""
         return 0 if self.random_state is None else super()._seed
-
-    def _needed_memory(self, table: CodedTable) -> int:
-        """Of pairs to be found, as many as may be tried are taken to have the mean size of all pairs."""
-        options, counts = self._options(table), table.counts(self._count_engine())
-        cells = float(sum(table_sizes(_known_terms(options, counts), counts).values()))
-        if not isinstance(options.pairs, tuple):
-            states = np.array(counts.n_states[:-1], dtype=np.float64)
-            sizes = np.outer(states, states)[np.triu_indices(len(states), k=1)]
-            sizes = sizes[sizes <= max(FEW_CELLS, counts.n_rows)]
-            most = PAIRS_PER_ATTRIBUTE * len(states) if options.pairs == "auto" else int(options.pairs)
-            cells += min(most, len(sizes)) * counts.n_classes * (sizes.mean() if len(sizes) else 0.0)
-        return round(BYTES_PER_CELL * cells)
 
     def _learn_model(self, table: CodedTable, engine: CountEngine) -> Learnt:
         start, lines = perf_counter(), list[str]()

@@ -22,6 +22,7 @@ from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
 from tanager.classifiers.coded_table import (
     CodedTable,
     RowNeeds,
+    add_hidden_codes,
     check_columns,
     code_stream,
     code_table,
@@ -29,7 +30,7 @@ from tanager.classifiers.coded_table import (
 )
 from tanager.classifiers.importance import attribute_importance
 from tanager.classifiers.intervals import Preparation
-from tanager.classifiers.learning import Learnt, Trace, add_hidden_codes
+from tanager.classifiers.learning import Learnt, Trace
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.errors import MemoryLimitError, MissingMethodError, OptionError
 from tanager.metrics import Quality
@@ -102,10 +103,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
     @abstractmethod
     def _learn_model(self, table: CodedTable, engine: CountEngine) -> Learnt:
         """The model of these rows, wherever they are, its attributes in the order of the table."""
-
-    @abstractmethod
-    def _needed_memory(self, table: CodedTable) -> int:
-        """Bytes, about, that the fit holds besides the rows."""
 
     def _count_engine(self) -> CountEngine:
         """What counts rows."""

@@ -155,12 +155,6 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
     def _learn_model(self, table: CodedTable, engine: CountEngine) -> Learnt:
         return replace(self._learner(), engine=engine, seed=self._seed).learn(table)
 
-    def _needed_memory(self, table: CodedTable) -> int:
-        learner = replace(self._learner(), seed=self._seed)
-        structure, task = learner.prepare(table)
-        sizes, bytes_per_cell = learner.table_sizes(structure, task.counts)
-        return bytes_per_cell * sum(sizes.values())
-
     def _count_engine(self) -> CountEngine:
         """What counts rows, by the options."""
         return choose_engine(self.engine, self.device)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +13,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tanager.arrays import Codes
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.family import CountTable, Family
+from tanager.errors import MemoryLimitError
+from tanager.runtime.resources import available_memory
+from tanager.structure.dag import Dag
 from tanager.table.binning import ValueRows, cut_at_every_value, fine_places, is_worth_cutting_again
-from tanager.table.columns import NumericColumn, RawTable
+from tanager.table.columns import NumericColumn, RawTable, code_dtype
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import encode_rows, without_class
 from tanager.table.rows import Needs, Rows, Weights
@@ -157,3 +163,43 @@ def check_columns(estimator: BaseEstimator, X: object, table: RawTable, reset: b
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if table.named and reset and not hasattr(estimator, "feature_names_in_"):
         estimator.feature_names_in_ = np.array(table.names, dtype=object)
+
+
+def add_hidden_codes(codes: Codes, n_states: Sequence[int]) -> Codes:
+    """Codes of all attributes of a network with these states, class last: hidden ones come last, always missing."""
+    n_columns = codes.shape[1]
+    if n_columns == len(n_states) - 1:
+        return codes
+    dtype = np.promote_types(codes.dtype, code_dtype(max(n_states[:-1])))
+    wider = np.empty((len(codes), len(n_states) - 1), dtype=dtype, order="F")
+    wider[:, :n_columns] = codes
+    wider[:, n_columns:] = n_states[n_columns:-1]
+    return wider
+
+
+def refuse_too_large(sizes: Mapping[tuple[int, ...], int], bytes_per_cell: int, counts: CountStore) -> None:
+    """Refuse so many cells, by their nodes, if they would not fit in the memory allowed, and name the largest table."""
+    needed, allowed = bytes_per_cell * sum(sizes.values()), min(counts.memory_limit, available_memory())
+    if needed > allowed:
+        names = counts.names
+        nodes = max(sizes, key=sizes.__getitem__)
+        widest = max(nodes[:-1] or nodes, key=counts.n_states.__getitem__)
+        raise MemoryLimitError(
+            f"the fit would take about {needed / 2**30:.3g} GiB, more than the {allowed / 2**30:.3g} GiB allowed: the "
+            f"table over {', '.join(repr(names[node]) for node in nodes)} alone has {sizes[nodes]:,} cells.",
+            hint=f"drop {names[widest]!r}, which has {counts.n_states[widest]:,} states, or group its values.",
+        )
+
+
+def table_sizes(node_sets: Iterable[tuple[int, ...]], counts: CountStore) -> dict[tuple[int, ...], int]:
+    """Cells of the table of each set of nodes, the class last where it is among them."""
+    return {nodes: prod(counts.n_states[node] for node in nodes) for nodes in node_sets}
+
+
+def family_sizes(dags: Iterable[Dag], counts: CountStore) -> Counter[tuple[int, ...]]:
+    """Cells of the tables of all networks of these structures, by the nodes of the family."""
+    sizes = Counter[tuple[int, ...]]()
+    for dag in dags:
+        for family in dag.families:
+            sizes[tuple(sorted(family.nodes))] += family.size(counts.n_states)
+    return sizes

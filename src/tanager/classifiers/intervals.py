@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from tanager.classifiers.coded_table import CodedTable, code_table, read_labelled
-from tanager.classifiers.learning import Learnt, add_hidden_codes
+from tanager.classifiers.coded_table import CodedTable, add_hidden_codes, code_table, read_labelled
+from tanager.classifiers.learning import Learnt
 from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
 from tanager.missing.choose import choose_rule

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from tanager.additive.model import AdditiveTrace, AnyModel
-from tanager.arrays import Codes
-from tanager.classifiers.coded_table import CodedTable
-from tanager.classifiers.estimate import family_sizes, refuse_too_large
+from tanager.classifiers.coded_table import CodedTable, add_hidden_codes, family_sizes, refuse_too_large
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.errors import OptionError
@@ -32,7 +30,6 @@ from tanager.runtime.resources import one_blas_thread
 from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.structure import STRUCTURES, LearntStructure, Step, StructureLearner, StructureTask
 from tanager.structure.dag import Dag
-from tanager.table.columns import code_dtype
 from tanager.table.rows import EncodedBatch, Needs, Place, Rows, check_needs, exceeds, gather, most_needed
 from tanager.table.schema import ColumnSchema
 from tanager.tuning.fit import STRENGTHS, QueryRows, TuneRun
@@ -251,18 +248,6 @@ def hidden_columns(learner: NetworkLearner, names: Sequence[str]) -> tuple[Colum
             f"missing={learner.missing!r} cannot be used with hidden nodes, {nodes}: they have to be summed out."
         )
     return hidden
-
-
-def add_hidden_codes(codes: Codes, n_states: Sequence[int]) -> Codes:
-    """Codes of all attributes of a network with these states, class last: hidden ones come last, always missing."""
-    n_columns = codes.shape[1]
-    if n_columns == len(n_states) - 1:
-        return codes
-    dtype = np.promote_types(codes.dtype, code_dtype(max(n_states[:-1])))
-    wider = np.empty((len(codes), len(n_states) - 1), dtype=dtype, order="F")
-    wider[:, :n_columns] = codes
-    wider[:, n_columns:] = n_states[n_columns:-1]
-    return wider
 
 
 def add_hidden(rows: Rows, hidden: Sequence[ColumnSchema]) -> Rows:
