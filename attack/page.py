@@ -61,6 +61,10 @@ class Tally:
     def n_accepted(self) -> int:
         return self.accepted.total()
 
+    def __add__(self, other: Tally) -> Tally:
+        n_cases, failed = self.n_cases + other.n_cases, self.failed + other.failed
+        return Tally(self.name, n_cases, self.accepted + other.accepted, failed)
+
     def add(self, answer: object) -> None:
         if answer:
             self.accepted[answer if isinstance(answer, str) else ""] += 1

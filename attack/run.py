@@ -8,8 +8,10 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial, reduce
 from itertools import count
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -80,18 +82,26 @@ def attack(cases: Iterator[Case], tallies: dict[str, Tally], seconds: float = np
         tally.n_cases += 1
 
 
+def attack_seed(seed: int, seconds: float, once: bool) -> dict[str, Tally]:
+    """The random cases of a seed, after those that are tried once."""
+    tallies = Tally.of_all_sorts()
+    with tempfile.TemporaryDirectory() as folder:
+        if once:
+            attack(cases_that_failed(Path(folder)), tallies)
+        attack(random_cases(seed, Path(folder), tallies), tallies, seconds)
+    return tallies
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0, help="when to stop, for each seed")
-    parser.add_argument("--seed", type=int, nargs="+", default=[1, 2, 3], help="which random cases")
+    parser.add_argument("--seed", type=int, nargs="+", default=[1, 2, 3], help="which random cases, a process each")
     options = parser.parse_args()
-    tallies = Tally.of_all_sorts()
-    for number, seed in enumerate(options.seed):
-        with tempfile.TemporaryDirectory() as folder:
-            if number == 0:
-                attack(cases_that_failed(Path(folder)), tallies)
-            attack(random_cases(seed, Path(folder), tallies), tallies, options.seconds)
-        write_page(tallies, options.seed[: number + 1], options.seconds)
+    n = len(options.seed)
+    with ProcessPoolExecutor(n, mp_context=get_context("spawn")) as pool:
+        found = pool.map(attack_seed, options.seed, [options.seconds] * n, [True] + [False] * (n - 1))
+        tallies = reduce(lambda total, more: {name: total[name] + more[name] for name in total}, found)
+    write_page(tallies, options.seed, options.seconds)
     for tally in tallies.values():
         print(f"{tally.name}: {tally.n_cases:,} cases, {tally.n_accepted:,} accepted, {len(tally.failed)} failed")
     raise SystemExit(any(tally.failed for tally in tallies.values()))
