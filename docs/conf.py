@@ -22,7 +22,6 @@ exclude_patterns = [
     "export_speed.md",
     "install_size.md",
     "clients_table.md",
-    "papers_table.md",
 ]
 templates_path = ["_templates"]
 default_role = "py:obj"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import re
@@ -217,6 +218,12 @@ def test_every_name_of_the_reference_is_there():
         for name in names:
             folder, _, last = f"{module}.{name}".rpartition(".")
             assert hasattr(import_module(folder), last), f"{module}.{name}"
+
+
+@pytest.mark.parametrize("estimator", [tanager.AdditiveClassifier, tanager.BayesianNetworkClassifier])
+def test_the_docstring_of_an_estimator_states_the_default_of_every_option(estimator):
+    stated = dict(re.findall(r"^    (\w+) : .*, default=(.+)$", estimator.__doc__, re.MULTILINE))
+    assert {name: ast.literal_eval(value) for name, value in stated.items()} == estimator().get_params(deep=False)
 
 
 def names_in_reference() -> dict[str, list[str]]:

@@ -63,30 +63,30 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
 
     Parameters
     ----------
-    pairs : "auto", int or list of pairs of attributes
+    pairs : "auto", int or list of pairs of attributes, default="auto"
         Pairs with an effect: chosen by cross-validation, the best so many, or those given, without trees.
-    forbidden_pairs : list of pairs of attributes or None
+    forbidden_pairs : list of pairs of attributes or None, default=None
         Pairs that never have an effect; with any there are no trees.
-    trees : bool
+    trees : bool, default=True
         Whether boosted trees are tried.
-    monotonic_cst : mapping from attributes to 1, -1 or 0, list with a number for each attribute, or None
+    monotonic_cst : mapping from attributes to 1, -1 or 0, list with a number for each attribute, or None, default=None
         Direction of the log odds of the second of two classes; such attributes have no pairs, and there are no trees.
-    missing : "auto" or "average"
+    missing : "auto" or "average", default="auto"
         Missing is a state in columns with missing cells in training ("auto"), or is averaged over in all columns.
-    handle_unknown : "average" or "error"
+    handle_unknown : "average" or "error", default="average"
         Whether a category unseen in training is averaged over or is an error at prediction.
-    discretizer : None, "mdlp", "quantile", scikit-learn transformer or dict
+    discretizer : None, "mdlp", "quantile", scikit-learn transformer or dict, default=None
         Adds its cut points to the quantiles at which numeric columns are cut. A dict of column names to cut points cuts
         these columns there and nowhere else.
-    categorical_features : "from_dtype", "all", list or mask
+    categorical_features : "from_dtype", "all", list or mask, default="from_dtype"
         Columns of categories: text, categoricals and booleans by dtype, and those that a list or mask adds.
-    class_weight : None, "balanced" or mapping
+    class_weight : None, "balanced" or mapping, default=None
         Factor of the weight of a row by its class; for costs of mistakes use `FixedDecisionClassifier`.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Threads; None means all cores.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of the attributes that each tree may split on; None means 0.
-    verbose : int
+    verbose : int, default=0
         1 prints what was chosen, with a bar on a terminal.
 
     Attributes

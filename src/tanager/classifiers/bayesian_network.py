@@ -56,32 +56,32 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
 
     Parameters
     ----------
-    structure : str or object of `tanager.structure`
+    structure : str or object of `tanager.structure`, default="tan"
         How the graph is chosen: "tan", "naive-bayes", "bckg", ... or an object such as `Tree(forest=True)`.
-    criterion : str, object of `tanager.scores` or None
+    criterion : str, object of `tanager.scores` or None, default=None
         The score of a structure that asks for one, "fcll" by default; other structures refuse it.
-    parameters : str or object of `tanager.parameters`
+    parameters : str or object of `tanager.parameters`, default="conditional"
         How the tables are estimated.
-    discretizer : None, "mdlp", "quantile", scikit-learn transformer or dict
+    discretizer : None, "mdlp", "quantile", scikit-learn transformer or dict, default=None
         How numeric columns are cut into bins, on the training rows alone; None means "mdlp", and a dict of column names
         to cut points cuts these columns there.
-    missing : "auto", "average", "marginalize", "skip" or "category"
+    missing : "auto", "average", "marginalize", "skip" or "category", default="auto"
         What a missing cell means at prediction; "category" makes it a state in columns with missing cells in training.
-    categorical_features : "from_dtype", "all", list or mask
+    categorical_features : "from_dtype", "all", list or mask, default="from_dtype"
         Columns of categories: text, categoricals and booleans by dtype, and those that a list or mask adds.
-    handle_unknown : "marginalize" or "error"
+    handle_unknown : "marginalize" or "error", default="marginalize"
         Whether a category unseen in training is a missing cell or an error at prediction.
-    class_weight : None, "balanced" or mapping
+    class_weight : None, "balanced" or mapping, default=None
         Factor of the weight of a row by its class; for costs of mistakes use `FixedDecisionClassifier`.
-    engine : "auto", "numpy", "numba" or "torch"
+    engine : "auto", "numpy", "numba" or "torch", default="auto"
         What counts, with the same result; "torch" also passes over the rows on its `device`.
-    device : "cuda", "cuda:1", ..., "cpu" or None
+    device : "cuda", "cuda:1", ..., "cpu" or None, default=None
         Where "torch" works; None is the current GPU if there is one, else the CPU.
-    n_jobs : int or None
+    n_jobs : int or None, default=None
         Threads; None means all cores.
-    random_state : int, RandomState or None
+    random_state : int, RandomState or None, default=None
         Seed of structure learners that draw at random.
-    verbose : int
+    verbose : int, default=0
         1 prints what was chosen, with a bar on a terminal; 2 also every step of the search.
 
     Attributes
