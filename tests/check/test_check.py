@@ -102,6 +102,16 @@ def test_the_locale_decides_where_no_cell_tells_the_day_from_the_month(monkeypat
     assert finding.steps[0].order.startswith(first)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [(range(149, -1, -1), True), ([*range(149), 200], False), ([*range(149), 0], False), (np.arange(150) + 0.5, False)],
+    ids=["descending", "a leap", "a repeat", "fractions"],
+)
+def test_whole_numbers_without_a_leap_or_a_repeat_number_the_rows(numbers, found):
+    issues = check(pd.DataFrame({"id": numbers, "x": [1, 2, 2] * 50})).findings
+    assert any(each.what == "numbers the rows" for each in issues) == found
+
+
 def test_of_many_columns_whose_gaps_differ_between_classes_the_first_are_named():
     X, y = clean_table(5)
     rng = np.random.default_rng(5)

@@ -249,14 +249,6 @@ def test_a_fault_of_the_program_is_one_line_and_code_1(folder, capsys, monkeypat
         run(["fit", "good.csv", "--class", "y", "-o", "new.json"])
 
 
-@pytest.mark.parametrize("labels", ["ab", "01"], ids=["text", "numbers"])
-def test_a_row_without_a_class_is_left_out_with_a_warning(folder, capsys, labels):
-    (folder / "gap.csv").write_text("x,y\n2,\n" + f"1,{labels[0]}\n3,{labels[1]}\n" * 4)
-    for command in (["fit", "-o", "new.json"], ["evaluate", "--folds", "2"]):
-        assert run([*command, "gap.csv", "--class", "y"]) == 0
-        assert "the class is missing in 1 of 9 rows; they are left out" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("command", ["fit good.csv -o new.json", "evaluate good.csv", "stability good.csv"])
 @pytest.mark.parametrize("seed", ["-1", str(2**32), "99999999999999999999"])
 def test_a_seed_that_no_generator_takes_is_refused_before_the_work(folder, capsys, command, seed):

@@ -193,15 +193,6 @@ def test_bad_requests_are_refused(dirty, capsys, arguments, words):
     assert words in capsys.readouterr().err
 
 
-def test_a_class_of_blanks_is_said(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    write_rows("blank.csv", [[str(k % 7), "  "] for k in range(30)], ["x", "y"])
-    assert run(["check", "blank.csv", "-c", "y"]) == 0
-    assert "nothing but blanks" in capsys.readouterr().out
-    assert run(["fit", "blank.csv", "-c", "y", "-o", "m.json"]) == 2
-    assert "the class column holds nothing but blanks" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("file", ["dirty.csv", "dirty.parquet"])
 def test_a_fit_batch_by_batch_is_told_what_is_worst_about_the_first_rows(dirty, capsys, file):
     write_table(pa.Table.from_pylist([dict(zip(HEADER, row, strict=True)) for row in dirty]), "dirty.parquet")

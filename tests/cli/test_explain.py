@@ -166,11 +166,6 @@ def test_what_cannot_be_explained_is_one_line_and_code_2(iris, capsys, arguments
     assert words in err
 
 
-def test_the_help_has_examples(capsys):
-    assert run(["explain", "--help"]) == 0
-    assert "tanager explain iris.json new.csv" in capsys.readouterr().out
-
-
 FREQUENCIES = ("--parameters", "frequency")
 
 

@@ -150,16 +150,6 @@ def test_a_dropped_column_is_as_if_it_were_not_there(iris, data, stream):
     assert dropped == less
 
 
-def test_evaluate_drops_columns_too(iris, capsys):
-    write_table(iris.drop_columns(["sepal width", "petal width"]), "less.csv")
-    command = ["evaluate", "--class", "species", "--structure", "tan", "--folds", "3", "--json"]
-    assert run([*command, "less.csv"]) == 0
-    expected = json.loads(capsys.readouterr().out)
-    assert run([*command, "iris.csv", "--drop", "sepal width", "--drop", "petal width"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["attributes"], found["log_loss"]) == (2, expected["log_loss"])
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -172,27 +162,3 @@ def test_a_column_that_cannot_be_dropped_is_refused(iris, capsys, arguments, wor
     of_class = [] if "--model" in arguments else ["--class", "species"]
     assert run(["evaluate", "iris.csv", *of_class, *arguments]) == 2
     assert words in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("numbers", "warned"),
-    [
-        (list(range(7, 157)), True),
-        (list(range(149, -1, -1)), True),
-        ([*range(149), 200], False),
-        ([*range(149), 0], False),
-        ([float(k) for k in range(150)], False),
-    ],
-    ids=["consecutive", "descending", "a leap", "a repeat", "floats"],
-)
-@pytest.mark.parametrize("command", ["fit", "evaluate"])
-def test_a_column_that_numbers_the_rows_is_pointed_out(iris, capsys, command, numbers, warned):
-    # A fraction keeps the column of floats one of floats in text.
-    write_table(iris.append_column("row id", [[n + 0.5 if isinstance(n, float) else n for n in numbers]]), "ids.csv")
-    more = ["-o", "m.json"] if command == "fit" else ["--folds", "2"]
-    arguments = [command, "ids.csv", "--class", "species", "--structure", "naive-bayes", *more]
-    assert run(arguments) == 0
-    words = "tanager: warning: column 'row id' numbers the rows. Hint: --drop 'row id' leaves it out.\n"
-    assert (words in capsys.readouterr().err) == warned
-    assert run([*arguments, "--drop", "row id"]) == 0
-    assert capsys.readouterr().err == ""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tanager.classifiers.base import TableClassifier
     from tanager.cli.training_data import NamedLabels
     from tanager.metrics import Quality
+    from tanager.table.schema import Category
 
 CLASS_NAMES = ("class", "target", "label", "outcome", "diagnosis", "y")
 """Names of columns that are taken as the class without a question."""
@@ -37,6 +38,7 @@ def start(
     reading: options.Reading,
     kind: options.ModelOptions,
     class_column: options.OptionalClass = None,
+    event: options.Event = None,
 ) -> None:
     """Go from a spreadsheet to a model and a page about it: read, check, fix, cross-validate, fit, write.
 
@@ -51,8 +53,8 @@ def start(
       tanager start patients.csv --class outcome --drop name --missing unknown
     """
     from tanager.check import check
+    from tanager.cli.decision import classes_of
     from tanager.cli.training_data import check_file, read_unchecked, streams
-    from tanager.files.json_file import save_recipe
     from tanager.runtime.progress import working
 
     if data == "-":
@@ -70,8 +72,8 @@ def start(
     checked = check(X, y)
     y.issues = tuple(map(str, checked.of_severity("high")))  # for the model and the page
     _print_findings(data, target, how, files["recipe"], recipe, checked)
-    save_recipe(recipe, files["recipe"])
-    clf, quality = _fit_and_write(data, X, y, kind, recipe, files)
+    asked = None if event is None else options.find_class("--event", event, classes_of(y))
+    clf, quality = _fit_and_write(data, X, y, kind, asked, recipe, files)
     _print_results(clf, kind.structure, quality, files, Path(data).suffix)
 
 
@@ -128,8 +130,9 @@ def _ask_about_fixes(checkup: Checkup, recipe: Recipe) -> Recipe:
         if merges and not typer.confirm(f"The class {finding.what}. Take these as one?", default=True, err=True):
             steps.remove(merges[0])
         if finding.reveals_class and finding.column not in recipe.dropped:
-            question = f"The {str(finding).rstrip('?')}? Leave it out if it is not."
-            if typer.confirm(f"{question} Leave it out?", default=True, err=True):
+            words = str(finding).removesuffix(": is it known before the class is?")
+            question = f"The {words}. It may be known only after the class is. Leave it out?"
+            if typer.confirm(question, default=True, err=True):
                 steps.append(Drop(finding.column or ""))
     return replace(recipe, steps=tuple(steps))
 
@@ -148,17 +151,25 @@ def _print_findings(data: str, target: str, how: str, recipe_file: str, recipe: 
 
 
 def _fit_and_write(
-    data: str, X: pa.Table, y: NamedLabels, kind: options.ModelOptions, recipe: Recipe, files: dict[str, str]
+    data: str,
+    X: pa.Table,
+    y: NamedLabels,
+    kind: options.ModelOptions,
+    event: Category | None,
+    recipe: Recipe,
+    files: dict[str, str],
 ) -> tuple[TableClassifier, Quality | None]:
     """Fit, cross-validate, and write the model and the page."""
     from tanager.cli.fit import fit_rows
     from tanager.cli.report import name_of
+    from tanager.files.json_file import save_recipe
     from tanager.files.model_file import save_model
     from tanager.report.model_card import About
     from tanager.report.write_page import write_page
     from tanager.runtime.progress import working
 
-    clf, quality = fit_rows(X, y, kind)
+    clf, quality = fit_rows(X, y, kind, event=event)
+    save_recipe(recipe, files["recipe"])
     save_model(clf, files["model"], quality=quality, recipe=recipe)
     with working("Writing the page"):
         write_page(clf, X, y, files["page"], about=About(name_of(data)), quality=quality)
