@@ -22,7 +22,7 @@ from tanager import (
 )
 from tanager.errors import FileError, OptionError
 from tanager.network import MixtureNetwork
-from tanager.parameters import Frequency, row_likelihood
+from tanager.parameters import Frequency
 from tanager.structure import AnDE, Fixed
 
 N_STATES = (3, 2, 4, 3)
@@ -124,10 +124,8 @@ def joints_without_the_row(X, y):
     return joints
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_conditional_weights_are_where_rows_left_out_are_predicted_best(compiled, monkeypatch):
+def test_conditional_weights_are_where_rows_left_out_are_predicted_best():
     """Against a search by another method, on probabilities counted by hand; a repeated column is worth less."""
-    monkeypatch.setattr(row_likelihood, "MIN_COMPILED", 0 if compiled else np.inf)
     X, y = make_table(8, 90)
     X[:, 3] = X[:, 0]
     joints = joints_without_the_row(X, y)

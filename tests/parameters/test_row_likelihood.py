@@ -8,7 +8,7 @@ import pytest
 from oracle import batch_of, take_rows
 from parameters.tasks import store, task_of
 from tanager.network.log_joint import LogJoint, normalize_log
-from tanager.parameters import Frequency, row_likelihood
+from tanager.parameters import Frequency
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.structure.dag import Dag
 
@@ -71,24 +71,6 @@ def test_several_structures_are_judged_as_one_by_one(leave_one_out):
     growing = [Dag(((3,), (), (), ())), Dag(((3,), (0, 3), (), ())), DAGS["tree"], DAGS["naive Bayes"]]
     likelihood = RowLikelihood(store(batch), Frequency(), leave_one_out)
     np.testing.assert_allclose(likelihood.each(growing), [likelihood(dag) for dag in growing], rtol=1e-12)
-
-
-@pytest.mark.parametrize("leave_one_out", [False, True])
-@pytest.mark.parametrize("weights", [None, np.arange(3_000) % 3 + 1.0], ids=["rows", "weights"])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_compiled_passes_judge_as_numpy_does(leave_one_out, weights, n_classes, monkeypatch):
-    """With gaps, more rows than a block of the kernel, structures that grow and one that begins again."""
-    batch = make_batch(6, n_rows=3_000, weights=weights)
-    batch.codes[::7, 1] = N_STATES[1]
-    batch = replace(batch, incomplete=np.array([False, True, False]))
-    if n_classes == 2:
-        batch = replace(batch, class_codes=batch.class_codes // 2, n_states=(*N_STATES[:3], 2))
-    growing = [Dag(((), (), (), ())), Dag(((3,), (), (), ())), Dag(((3,), (0, 3), (), ())), *DAGS.values()]
-    found = []
-    for least in (0, np.inf):
-        monkeypatch.setattr(row_likelihood, "MIN_COMPILED", least)
-        found.append(RowLikelihood(store(batch), Frequency(), leave_one_out).each(growing))
-    np.testing.assert_allclose(*found, rtol=1e-11)
 
 
 def test_counting_right_rows_is_counting_those_that_a_fit_without_them_gets_right():

@@ -100,12 +100,9 @@ def leave_one_out(rows, dag, by="likelihood"):
     return total
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("by", ["likelihood", "squared"])
 @pytest.mark.parametrize(("seed", "k"), [(0, 0), (1, 1), (2, 2), (3, 2)])
-def test_no_first_attributes_with_first_parents_predict_a_row_left_out_better(monkeypatch, seed, k, by, compiled):
-    if compiled:
-        monkeypatch.setattr("tanager.parameters.row_likelihood.MIN_COMPILED", 0)
+def test_no_first_attributes_with_first_parents_predict_a_row_left_out_better(seed, k, by):
     rows = random_rows(seed, 45, FEW_STATES)
     clf = BayesianNetworkClassifier(SelectiveKDependence(k, by), None, "frequency", categorical_features="all")
     dag = clf.fit(rows[:, :-1], rows[:, -1]).network_.dag

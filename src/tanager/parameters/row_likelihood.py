@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from tanager.arrays import Array, Codes, Flags, Ints
+from tanager.arrays import Array
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family, strides
 from tanager.parameters.frequency import Frequency
@@ -25,7 +25,6 @@ PART_ROWS = 8_192  # their log joints stay in the cache of a core
 CACHE_BYTES = 2**30
 CACHE_SHARE = 4
 PART_BYTES = 1 << 23  # of the joints of some rows with all members of a mixture, which are worked on together
-MIN_COMPILED = 1 << 22  # rows times structures from which it pays to load the kernels
 MAX_ITERATIONS = 500
 TIE = 1e-9  # log joints that differ by less are taken for equal: sums in another order may
 
@@ -230,108 +229,22 @@ def _count_right(blocks: Sequence[BlockAddends], structure: Structure) -> float:
 
 
 def _judge(blocks: Sequence[BlockAddends], structures: Sequence[Structure], squared: bool = False) -> Array:
-    if _is_compiled(structures, blocks):
-        plan = JudgePlan.of(structures)
-        parts = map_threads(lambda block: plan.judge(block.rows, squared), blocks)
-    else:
-        parts = map_threads(lambda block: block.judge(structures, squared), blocks)
+    parts = map_threads(lambda block: block.judge(structures, squared), blocks)
     return np.sum(parts, axis=0) if parts else np.zeros(len(structures))
-
-
-def _is_compiled(structures: Sequence[object], parts: Sequence[BlockAddends]) -> bool:
-    """Whether the kernels judge so many structures on these rows; rows lighter than one they do not leave out."""
-    many = len(structures) * sum(part.rows.n_rows for part in parts) >= MIN_COMPILED
-    return many and not any(part.is_light for part in parts)
-
-
-@dataclass(frozen=True, eq=False)
-class JudgePlan:
-    """Structures laid out for the kernels that judge them in one pass: the arguments that are the same for all rows."""
-
-    attributes: tuple[tuple[int, ...], ...]
-    others: Array
-    true: Array
-    table_starts: Ints
-    adds: Ints
-    add_ends: Ints
-    resets: Flags
-
-    @classmethod
-    def of(cls, structures: Sequence[Structure], apart: bool = False) -> JudgePlan:
-        """`apart`: no structure adds to the one before it."""
-        logs = {each.family: each for structure in structures for each in structure}
-        numbers = {family: number for number, family in enumerate(logs)}
-        adds: list[int] = []
-        add_ends: list[int] = []
-        resets: list[bool] = []
-        added: set[Family] = set()
-        for structure in structures:
-            families = {each.family for each in structure}
-            resets.append(apart or not added <= families or not add_ends)
-            before: set[Family] = set() if resets[-1] else added
-            adds += [numbers[each.family] for each in structure if each.family not in before]
-            add_ends.append(len(adds))
-            added = families
-        target = max(node for family in logs for node in family.nodes)
-        return cls(
-            tuple(tuple(node for node in family.nodes if node != target) for family in logs),
-            np.concatenate([each.others.T for each in logs.values()]),
-            np.concatenate([each.true.T for each in logs.values()]),
-            np.cumsum([0, *(each.true.shape[1] for each in logs.values())]),
-            np.array(adds, np.int64),
-            np.array(add_ends, np.int64),
-            np.array(resets),
-        )
-
-    def judge(self, block: EncodedBatch, squared: bool) -> Array:
-        """`RowLikelihood.each` of these rows."""
-        from tanager.parameters.kernels import BLOCK, judge
-
-        weights = np.empty(0) if block.weights is None else np.ascontiguousarray(block.weights)
-        scratch, values = np.empty((BLOCK, block.n_classes)), np.zeros(len(self.resets))
-        judge(*self._arguments(block), self.adds, self.add_ends, self.resets, weights, squared, scratch, values)
-        return values
-
-    def log_joints(self, block: EncodedBatch) -> Array:
-        """(n_structures, n_rows, n_classes) log P(c, x_t), where no structure adds to the one before it."""
-        from tanager.parameters.kernels import join
-
-        log_joints = np.zeros((len(self.resets), block.n_rows, block.n_classes))
-        join(*self._arguments(block), self.adds, self.add_ends, log_joints)
-        return log_joints
-
-    def _arguments(self, block: EncodedBatch) -> tuple[Codes, tuple[Codes, Ints, Ints, Ints, Array, Array, Ints]]:
-        """What both kernels are told of the rows and of the tables: classes, and `kernels.Tables`."""
-        digits = [pair for nodes in self.attributes for pair in zip(nodes, strides(nodes, block.n_states), strict=True)]
-        return np.ascontiguousarray(block.class_codes), (
-            np.ascontiguousarray(block.codes.T),
-            np.where(block.incomplete, block.n_states[:-1], -1),
-            np.array(digits, np.int64).reshape(-1, 2),
-            np.cumsum([len(nodes) for nodes in self.attributes]),
-            self.others,
-            self.true,
-            self.table_starts,
-        )
 
 
 class MemberJoints:
     """P_m(c, x_t) of some rows and all members of a mixture."""
 
-    def __init__(
-        self, block: BlockAddends, structures: Sequence[Structure], plan: JudgePlan | None, kept: bool
-    ) -> None:
-        """They are computed by the kernels of `plan`, if there is one; not `kept`, anew in every pass."""
+    def __init__(self, block: BlockAddends, structures: Sequence[Structure], kept: bool) -> None:
+        """Not `kept`, they are computed anew in every pass."""
         self._block = block
         self._structures = structures
-        self._plan = plan
         self._kept = self._compute() if kept else None
 
     def _compute(self) -> tuple[Array, Array]:
         """(n_members, n_rows * n_classes) each relative to the largest of m, whose log is (n_rows, n_classes)."""
-        if self._plan is not None:
-            log_joints = self._plan.log_joints(self._block.rows)
-        else:
-            log_joints = np.array([self._block.log_joint(structure).T for structure in self._structures])
+        log_joints = np.array([self._block.log_joint(structure).T for structure in self._structures])
         largest = log_joints.max(axis=0)
         log_joints -= largest
         return np.exp(log_joints, out=log_joints).reshape(len(log_joints), -1), largest
@@ -357,9 +270,8 @@ def _make_joints(
     """The rows in parts, ready for passes with any weights."""
     row_bytes = 8 * len(structures) * blocks[0].n_classes
     parts = [BlockAddends(part, leave_one_out, 0) for part in _cut_rows(blocks, max(1, PART_BYTES // row_bytes))]
-    plan = JudgePlan.of(structures, apart=True) if _is_compiled(structures, parts) else None
     kept = row_bytes * sum(block.n_rows for block in blocks) <= _bytes_to_keep()
-    return map_threads(lambda part: MemberJoints(part, structures, plan, kept), parts)
+    return map_threads(lambda part: MemberJoints(part, structures, kept), parts)
 
 
 def _mixture_likelihood(parts: Sequence[MemberJoints], weights: Array) -> tuple[float, Array]:

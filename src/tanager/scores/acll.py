@@ -7,12 +7,12 @@ from math import inf
 
 import numpy as np
 
-from tanager.arrays import Array, Ints
-from tanager.counts.family import CountTable, Family, PairTables
+from tanager.arrays import Array
+from tanager.counts.family import CountTable, Family
 from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.scores.acll_constants import dirichlet_slopes, uniform_beta
-from tanager.scores.by_shape import ByShape, PairGroup, pair_groups, pair_totals, score_group, worth_compiling
+from tanager.scores.by_shape import ByShape
 from tanager.scores.protocol import FamilyScore, check_between
 
 DEFAULT_PSEUDO_COUNT = {"optimum": 5.0, "frequency": 0.5, "pooled": 0.5}
@@ -133,40 +133,6 @@ class ACLL(ByShape, FamilyScore):
         own = self.a + 1.0 if self.assumption == "asymmetric" else self.a
         slope_own, beta_of = dirichlet_slopes(n_classes, own, self.a, distinct if self.b is None else self.b)
         return (1.0 + slope_own, beta_of) if self.b is not None else (1.0 + slope_own[place], beta_of[place])
-
-    def pair_scores(self, pairs: PairTables) -> Array:
-        # The kernel knows laws with alpha = 1 + beta.
-        if self.at == "pooled" or self.assumption == "asymmetric" or self.alpha is not None:
-            return super().pair_scores(pairs)
-        if not worth_compiling(pairs):
-            return super().pair_scores(pairs)
-        from tanager.scores.acll_kernels import acll_pairs
-
-        self.check_options()
-        n_attributes = len(pairs.n_states) - 1
-        totals = pair_totals(pairs)
-        beta = np.zeros(len(totals)) + self.slopes(pairs.n_states[-1], totals)[1]
-        result = np.zeros((n_attributes, n_attributes))
-        for group in pair_groups(pairs):
-            if not group.fits_kernels:
-                score_group(self.stack_terms, group, pairs, result)
-                continue
-
-            def score_rows(rows: Ints, group: PairGroup = group) -> None:
-                acll_pairs(
-                    pairs.counts,
-                    pairs.offsets,
-                    rows,
-                    group.columns,
-                    group.shape,
-                    beta,
-                    self._pseudo_count(),
-                    self.at == "optimum",
-                    result,
-                )
-
-            group.on_threads(score_rows)
-        return result
 
     def _pseudo_count(self) -> float:
         return DEFAULT_PSEUDO_COUNT[self.at] if self.pseudo_count is None else float(self.pseudo_count)

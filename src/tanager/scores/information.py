@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from tanager.arrays import Array
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family, PairTables
-from tanager.scores.by_shape import worth_compiling
 from tanager.scores.margins import Term, same_for_all, sum_pair_terms, xlogx
 
 # N I(X;Y|C) and N I(X;Y) of the empirical distribution
@@ -71,16 +69,5 @@ def _sum_parts(parts: Sequence[NDArray[np.number]]) -> Array:
 
 
 def _sums(pairs: PairTables) -> Array:
-    """(3, n, n) N I(X_i;X_j|C), N I(X_i;X_j) and N of every pair; a little below zero by rounding, perhaps.
-
-    Few tables of many shapes take NumPy longer than the pass compiled for them, which must not wait for its compiler;
-    of many tables functions are looked up.
-    """
-    if "numba" not in sys.modules or worth_compiling(pairs):
-        return np.stack([sum_pair_terms(same_for_all(formula), pairs) for formula in (CONDITIONAL, MARGINAL, ROWS)])
-    from tanager.scores.pair_kernels import sum_pairs
-
-    *states, n_classes = pairs.n_states
-    result = np.zeros((3, len(states), len(states)))
-    sum_pairs(pairs.counts, pairs.offsets, np.array(states, dtype=np.int64), n_classes, result)
-    return result
+    """(3, n, n) N I(X_i;X_j|C), N I(X_i;X_j) and N of every pair; a little below zero by rounding, perhaps."""
+    return np.stack([sum_pair_terms(same_for_all(formula), pairs) for formula in (CONDITIONAL, MARGINAL, ROWS)])
