@@ -193,8 +193,8 @@ def _corrected(rule: Averaged, classes: Array, by_state: Sequence[Array]) -> Imp
     n_rows = np.concatenate([counts.sum(axis=1) for counts in by_state])
     owners = np.repeat(np.arange(len(by_state)), [len(counts) for counts in by_state])
     numbers = np.concatenate([np.arange(len(counts)) for counts in by_state])
-    chosen = np.argsort(-n_rows, kind="stable")[:MAX_STATES]
-    chosen = chosen[n_rows[chosen] > 0]
+    counted = np.flatnonzero((n_rows > 0) & np.isin(owners, _used_attributes(rule.network)))
+    chosen = counted[np.argsort(-n_rows[counted], kind="stable")[:MAX_STATES]]
     n_states = np.array(rule.network.n_states[:-1])
     codes = np.tile(n_states, (len(chosen) + 1, 1)).astype(code_dtype(int(n_states.max())))
     codes[np.arange(len(chosen)), owners[chosen]] = numbers[chosen]
@@ -206,17 +206,15 @@ def _corrected(rule: Averaged, classes: Array, by_state: Sequence[Array]) -> Imp
     ratio = np.divide(target, averages, out=np.ones_like(target), where=(target > 0) & (averages > 0))
     corrections = np.clip(np.log(ratio), -LARGEST_CORRECTION, LARGEST_CORRECTION)
     states = [np.zeros((len(each) + 1, len(classes))) for each in by_state]
-    uses = _used_attributes(rule.network)
     for position, correction in zip(chosen.tolist(), corrections[:-1], strict=True):
-        if owners[position] in uses:
-            states[owners[position]][numbers[position]] = correction
+        states[owners[position]][numbers[position]] = correction
     return replace(rule.imputation, nothing=corrections[-1], states=tuple(states))
 
 
-def _used_attributes(network: LookedUpModel) -> set[int]:
+def _used_attributes(network: LookedUpModel) -> list[int]:
     """Those that P(class | row) depends on; of a network all."""
     if network.kind == "tables":
-        return set(range(len(network.columns) - 1))
+        return list(range(len(network.columns) - 1))
     mains = {attribute for attribute, main in enumerate(network.mains) if main.any()}
     trees = set() if network.forest is None else set(network.forest.attributes.tolist())
-    return mains | trees | {attribute for pair in network.pairs for attribute in pair}
+    return sorted(mains | trees | {attribute for pair in network.pairs for attribute in pair})
