@@ -171,10 +171,10 @@ def test_rows_that_would_make_the_page_too_large_are_thinned_evenly(model, monke
         ("additive", "average", "averaged over"),
     ],
 )
-def test_the_page_knows_what_a_gap_means_to_the_model(structure, missing, meaning):
+def test_the_page_knows_what_a_missing_cell_means_to_the_model(structure, missing, meaning):
     X, y = mixed_table(1)
     clf = make_classifier(structure, missing=missing).fit(X, y)
-    found = collect(clf)["gaps"]
+    found = collect(clf)["missing"]
     assert (found["meaning"], found["words"]) == (meaning, clf.missing_rule_.sentence)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from sklearn.datasets import make_moons
@@ -61,16 +62,17 @@ def test_curves_and_bars_have_the_log_odds_of_the_network(page, path, model, lab
         said = page.run(f"return [...{CARD % name}.querySelectorAll('title')].map((each) => each.textContent)")
         odds = class_odds(network.main(name))[:, label]
         shares = network.densities[network.number(name)]
+        start = np.log(rate := model[0].class_count_[label] / model[0].class_count_.sum()) - np.log1p(-rate)
         wanted = {
-            str(state): (f"{abs(value):.2f}", f"{100 * share:.1f}")
+            str(state): (f"{abs(value):.2f}", round(100 * expit(start + value)), f"{100 * share:.1f}")
             for state, value, share in zip(network.states[name], odds, shares, strict=True)
         }
         found = {}
         for words in said:
-            state, value, share = re.fullmatch(
-                rf"(.*): [{MINUS}+]?([\d.]+)(?: ± [\d.]+)?, (.*) % of the rows", words
+            state, value, chance, share = re.fullmatch(
+                rf"(.*): [{MINUS}+]?([\d.]+)(?: ± [\d.]+)?, chance (\d+) %, (.*) % of the rows", words
             ).groups()
-            found[state] = (value, share)
+            found[state] = (value, int(chance), share)
         assert found == wanted
         signs = {words.split(": ")[0]: MINUS in words.split(": ")[1] for words in said}
         assert all(signs[str(s)] == (v < 0) for s, v in zip(network.states[name], odds, strict=True) if abs(v) > 0.006)
@@ -264,12 +266,13 @@ def test_hidden_nodes_have_no_column_in_the_data_and_rows_load_all_the_same(page
 def test_attributes_that_are_exactly_zero_are_named_and_have_no_card(page, model, tmp_path):
     clf, X, y = copy(model[0]), *model[1:]
     network = clf.model_
-    silent = network.nodes[network.pairs[0][0]]
-    mains = tuple(0 * own if name == silent else own for name, own in zip(network.nodes, network.mains, strict=False))
-    kept = [k for k, pair in enumerate(network.pairs) if silent not in (network.nodes[pair[0]], network.nodes[pair[1]])]
+    idle = network.nodes[network.pairs[0][0]]
+    mains = tuple(0 * own if name == idle else own for name, own in zip(network.nodes, network.mains, strict=False))
+    kept = [k for k, pair in enumerate(network.pairs) if idle not in (network.nodes[pair[0]], network.nodes[pair[1]])]
     pairs, tables = tuple(network.pairs[k] for k in kept), tuple(network.tables[k] for k in kept)
     clf.model_ = replace(network, mains=mains, pairs=pairs, tables=tables, pair_densities=(), forest=None)
     clf.missing_rule_ = replace(clf.missing_rule_, network=clf.model_)
     page.open(report(clf, X, y, path=tmp_path / "page.html"))
-    assert page.run("return document.getElementById('silent').textContent").endswith(f": {silent}.")
-    assert silent not in page.texts("#shapes .card .link")
+    assert page.texts("#idle li") == [idle]
+    assert idle not in page.texts("#shapes .card .link")
+    assert idle not in page.texts(".node:not(.away) .name")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -79,7 +82,7 @@ def test_the_rows_learnt_from_are_judged_out_of_fold_and_matched_row_by_row(mode
     said = quality.predictions.probabilities.argmax(axis=1)
     wrong = np.flatnonzero(said != quality.predictions.class_codes)
     assert sorted(row for row, *_ in content["mistakes"]) == wrong.tolist()
-    for row, truth, _, p, _ in content["mistakes"]:
+    for row, truth, _, p, *_ in content["mistakes"]:
         assert np.unique(y)[truth] == y[row]
         assert p == quality.predictions.probabilities[row, truth]
 
@@ -184,6 +187,31 @@ def test_a_group_that_does_worse_is_found_with_its_own_loss_and_gaps_are_a_group
     assert first["accuracy"] == 0
     losses = -np.log(np.maximum(proba[np.arange(400), truth], 1e-15))
     assert first["rest_loss"] == pytest.approx(losses[~bad].mean())
+    shares = np.bincount(truth[~bad]) / (~bad).sum()
+    assert (first["base_accuracy"], first["base_loss"]) == (1.0, 0.0)
+    assert first["rest_base_accuracy"] == shares.max()
+
+
+def test_a_group_with_more_balanced_classes_and_the_same_skill_is_not_listed_and_never_more_than_ten():
+    rng = np.random.default_rng(0)
+    balanced = np.arange(800) < 400
+    truth = np.where(balanced, rng.random(800) < 0.5, rng.random(800) < 0.02).astype(int)
+    rate = np.where(balanced, truth[balanced].mean(), truth[~balanced].mean())
+    right = np.where(truth == 1, rate, 1 - rate) ** np.where(balanced, 0.79, 0.8)  # shares of its base loss
+    p = np.where(truth == 1, right, 1 - right)
+    quality = Quality.of(
+        Predictions(np.column_stack([1 - p, p]), truth, np.zeros(800, dtype=np.intp)), np.arange(2), np.full(2, 0.5), ""
+    )
+    columns = tuple(ColumnSchema(f"x{k}", "categorical", ("a", "b")) for k in range(12))
+    codes = np.tile((~balanced)[:, np.newaxis].astype(np.uint8), (1, 12))
+    judged = JudgedRows(quality, np.arange(800))
+    observed, p_values = compare_groups(make_groups(columns, codes), judged.losses)
+    assert ((observed > 0) & (p_values <= 0.05)).sum() == 12  # its loss is higher by far
+    assert describe_groups(columns, codes, judged)["found"] == []
+    proba = np.where(balanced[:, np.newaxis], 0.5, np.column_stack([1 - p, p]))
+    worse = replace(quality, predictions=replace(quality.predictions, probabilities=proba))
+    found = describe_groups(columns, codes, JudgedRows(worse, np.arange(800)))
+    assert (len(found["found"]), found["more"]) == (10, 2)
 
 
 def test_group_deviations_are_those_of_random_groups_of_the_same_size():
@@ -197,18 +225,22 @@ def test_group_deviations_are_those_of_random_groups_of_the_same_size():
     assert observed[k] == pytest.approx((losses[groups[k].rows].mean() - losses.mean()) / draws.std(), rel=0.05)
 
 
-def test_examples_are_the_surest_right_row_the_least_sure_and_the_surest_mistake():
+def test_examples_are_the_most_and_the_least_confident_rows_with_both_predictions():
     judged = JudgedRows(random_quality(), np.arange(200)[::-1])
-    on_page = np.arange(0, 200, 2)
+    own = np.random.default_rng(3).dirichlet(np.ones(3), 200)
+    rows = SimpleNamespace(on_page=np.arange(0, 200, 2), proba=own)
     proba, truth = judged.probabilities, judged.class_codes
-    sure, unsure, wrong = describe_examples(judged, on_page)
+    right_row, uncertain, wrong = describe_examples(judged, rows)
     here = {int(row): k for k, row in enumerate(judged.rows) if row % 2 == 0}
     right = {row: proba[k].max() for row, k in here.items() if proba[k].argmax() == truth[k]}
     mistakes = {row: proba[k].max() for row, k in here.items() if proba[k].argmax() != truth[k]}
-    assert sure["p"] == max(right.values()) == right[sure["row"]]
-    assert unsure["p"] == min(proba[k].max() for k in here.values())
+    assert right_row["p"] == max(right.values()) == right[right_row["row"]]
+    assert uncertain["p"] == min(proba[k].max() for k in here.values())
     assert wrong["p"] == max(mistakes.values()) == mistakes[wrong["row"]]
-    assert {row for row, *_ in describe_mistakes(judged, on_page)} == set(mistakes)
+    listed = describe_mistakes(judged, rows)
+    assert {row for row, *_ in listed} == set(mistakes)
+    assert all(both == [own[row].argmax(), own[row].max()] for row, *_, said, p in listed for both in [[said, p]])
+    assert wrong["own"] == [own[wrong["row"]].argmax(), own[wrong["row"]].max()]
 
 
 def test_cramers_v_is_chi_squared_less_its_expectation_and_vanishes_for_noise():
@@ -244,6 +276,59 @@ def test_the_card_says_what_the_page_and_the_command_say_as_markdown_and_json(mo
     with pytest.raises(OptionError, match=r"neither \.md nor \.json"):
         report(clf, X, y, tmp_path / "other.html", card=tmp_path / "card.txt")
     assert not (tmp_path / "other.html").exists()
+
+
+def test_without_scripts_the_page_has_event_figures_terms_curves_and_card(model, quality, content):
+    clf, X, y = model
+    page = unescape(report(clf, X, y, quality=quality, title="Towns"))
+    body = page[: page.index('<script type="application/json"')]
+    event = quality.of_event()
+    for share in (event.found, event.right):
+        assert share.words in body
+        assert share.interval_words in body
+    assert body.index("of 100</strong> cases of") < body.index("it names the right class")
+    assert all(cell in body for line in measure_rows(quality) for cell in (line[0], line[1], line[3]))
+    assert all(term["name"] in body for term in content["drivers"]["terms"])
+    assert body.count('class="line main"') + body.count('class="states"') == len(content["shapes"]) > 2
+    assert all(line in body for _, lines in content["card"]["sections"][3:4] for line in lines)
+    assert "style=" not in body  # the policy of the page refuses it
+
+
+def test_chances_are_those_of_an_average_row_with_the_term_alone(model, content):
+    clf, _, _ = model
+    shown = content["base"]["shown"]
+    assert shown == np.argmin(clf.class_count_)
+    odds = clf.class_count_[shown] / (clf.class_count_.sum() - clf.class_count_[shown])
+    curves = {curve["name"]: curve for curve in content["shapes"]}
+    effects = clf.effects_
+    for name, curve in curves.items():
+        own = effects[(effects["term"] == name) & (effects["class"] == clf.classes_[shown])].set_index("state")["value"]
+        other = effects[(effects["term"] == name) & (effects["class"] != clf.classes_[shown])].set_index("state")[
+            "value"
+        ]
+        for state, value, chance, _ in curve["states"]:
+            assert value == pytest.approx(own[state] - other[state], rel=1e-3, abs=1e-6)
+            raised = odds * np.exp(own[state] - other[state])
+            assert chance == pytest.approx(raised / (1 + raised), rel=1e-3)
+
+
+def test_issues_of_the_model_and_of_the_rows_are_first_on_the_page_and_in_the_card(model):
+    _, X, y = model
+    kept = AdditiveClassifier(trees=False, pairs=0).fit(X.assign(leak=y), y)
+    kept.issues_ = ("column 'x' is <odd>",)
+    page = collect(kept, X.assign(leak=y), y)
+    assert page["issues"][0] == "column 'x' is <odd>"
+    assert "column 'leak' alone predicts" in page["issues"][1]
+    assert page["card"]["sections"][0] == ["Warnings", page["issues"]]
+    text = report(kept, X.assign(leak=y), y)
+    assert text.index("column &#39;x&#39; is &lt;odd&gt;") < text.index('id="title"')
+
+
+def test_a_notebook_shows_the_page_in_a_frame(model):
+    page = report(model[0])
+    shown = page._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert unescape(shown.split('"')[1]) == page
 
 
 def test_a_decision_is_on_the_page_with_what_it_costs(model):

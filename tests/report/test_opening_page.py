@@ -33,7 +33,7 @@ def model():
 def path(model, tmp_path_factory) -> Path:
     clf, X, y, quality = model
     file = tmp_path_factory.mktemp("report") / "page.html"
-    return report(clf, X, y, file, quality=quality, title="Towns & <jobs>")
+    return report(clf, X, y, file, quality=quality, title="Towns & <jobs>", event="class 1")
 
 
 def percent(share: float) -> str:
@@ -48,11 +48,9 @@ def test_every_number_of_the_opening_equals_pythons(page, path, model):
     summary = page.text("#summary")
     assert f"learnt from {len(X)} rows and {X.shape[1]} columns" in summary
     assert all(f"{label} {percent(share)}" in summary for label, share in y.value_counts(normalize=True).items())
-    tiles = page.run(
-        "return [...document.querySelectorAll('.tile')].map((tile) => [...tile.querySelectorAll('span, strong')]"
-        ".map((each) => each.innerText))"
-    )
-    for (name, value, interval, base), row in zip(tiles, measure_rows(quality), strict=True):
+    shown = page.texts(".tile summary, .tile > strong, .tile .interval-words, .tile .base-words")
+    tiles = np.reshape(shown, (4, 4)).tolist()
+    for row, (name, value, interval, base) in zip(measure_rows(quality), tiles, strict=True):
         ends = [end.strip() for end in row[2].replace(" %", "").split("to")]
         assert [name, value, base] == [row[0], row[1], f"base rate alone: {row[3]}"]
         assert re.findall(r"[\d.]+", interval.removeprefix("95 %:")) == ends
@@ -60,7 +58,7 @@ def test_every_number_of_the_opening_equals_pythons(page, path, model):
     assert measure_rows(quality)[0][1] in worth
     assert "2 folds" in worth
     drivers = page.run(
-        "return [...document.querySelectorAll('#drivers li:not(.head-row)')].map((row) => "
+        "return [...document.querySelectorAll('#drivers tbody tr')].map((row) => "
         "[...row.querySelectorAll('.label, .figure')].map((each) => each.innerText))"
     )
     for (name, change, _, lost), term in zip(drivers, content["drivers"]["terms"], strict=False):
@@ -69,7 +67,9 @@ def test_every_number_of_the_opening_equals_pythons(page, path, model):
     examples = page.run("return [...document.querySelectorAll('#examples li')].map((each) => each.innerText)")
     for words, example in zip(examples, content["examples"], strict=True):
         proba = quality.predictions.probabilities[example["row"]]
-        assert clf.classes_[proba.argmax()] in words
+        assert f"not seen this row: {clf.classes_[proba.argmax()]} ({percent(proba.max())})" in words
+        own = clf.predict_proba(X.iloc[[example["row"]]])[0]
+        assert f"By this model, learnt from it too: {clf.classes_[own.argmax()]} ({percent(own.max())})" in words
         assert f"Load row {example['row']} into what-if" in words
 
 
@@ -84,7 +84,7 @@ def test_the_threshold_shows_pythons_counts_rates_benefit_and_cost(page, path, m
         "const miss = document.getElementById('cost-miss'); miss.value = 5; miss.dispatchEvent(new Event('input'))"
     )
     page.run(SET_THRESHOLD, 1, threshold)
-    assert [int(count) for count in page.texts("#threshold-figures td")] == [tp, fn, fp, tn]
+    assert [int(count) for count in page.texts(".confusion td")] == [tn, fp, fn, tp]
     figures = dict(
         page.run(
             "return [...document.querySelectorAll('[data-figure]')].map((each) => "
@@ -110,7 +110,6 @@ def test_mistakes_are_sorted_by_any_column_and_load_into_what_if(page, path, mod
     clf, X, _, quality = model
     wrong = np.flatnonzero(quality.predictions.probabilities.argmax(axis=1) != quality.predictions.class_codes)
     page.open(path)
-    page.run("[...document.querySelectorAll('#mistakes > button')].forEach((each) => each.hidden || each.click())")
     rows = "return [...document.querySelectorAll('#mistakes [data-row]')].map((each) => Number(each.dataset.row))"
     assert sorted(page.run(rows)) == wrong.tolist()
     page.run("document.querySelector('#mistakes .sort').click()")
@@ -143,6 +142,31 @@ def test_on_a_phone_sections_fold_and_a_jump_opens_one(page, path):
     page.run("document.querySelector('#data .fold').click()")
     assert page.run("return document.querySelector('#data .fold').getAttribute('aria-expanded')") == "true"
     assert page.run("return document.documentElement.scrollWidth") <= 390
+    assert page.run("return document.querySelector('.top').offsetHeight") <= 0.08 * 844
+
+
+def test_without_scripts_what_they_would_add_is_hidden_and_the_rest_is_there(page, path):
+    page.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        page.driver.get(path.as_uri())
+        for name in ("event", "drivers", "shapes", "card", "loading"):
+            assert page.element(f"#{name}").is_displayed()
+        assert not page.element("#what-if").is_displayed()
+        assert not page.element("#deciding").is_displayed()
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    page.open(path)
+    assert page.element("#what-if").is_displayed()
+    assert page.count("#loading") == 0
+
+
+def test_the_row_of_an_error_shows_what_a_model_that_had_not_seen_it_predicted(page, path, model):
+    clf, _, _, quality = model
+    page.open(path)
+    page.run("document.querySelector('#mistakes [data-row]').click()")
+    row = int(page.run("return document.getElementById('row-number').value"))
+    proba = quality.predictions.probabilities[row]
+    assert f"not seen this row predicts {clf.classes_[proba.argmax()]} ({percent(proba.max())})" in page.text("#rows")
 
 
 def test_no_request_leaves_the_page(page, path):

@@ -51,7 +51,7 @@ def test_setting_and_clearing_evidence_moves_the_probabilities(page, path, model
     np.testing.assert_allclose(page.probabilities(), expected, rtol=1e-9)
     assert clf.classes_[np.argmax(expected)] in page.text("#verdict")
     assert "2 of 7" in page.text("#known")
-    Select(page.element("#attribute-4")).select_by_visible_text("unknown")
+    Select(page.element("#attribute-4")).select_by_visible_text("not given")
     np.testing.assert_allclose(page.probabilities(), predicted(clf, b="s2"), rtol=1e-9)
     page.element("#clear").click()
     np.testing.assert_allclose(page.probabilities(), predicted(clf), rtol=1e-9)
@@ -67,7 +67,7 @@ def test_any_row_can_be_loaded_and_has_the_probabilities_of_predict_proba(page, 
         number.send_keys(str(row), Keys.TAB)
         np.testing.assert_allclose(page.probabilities(), expected[row], rtol=1e-9)
         assert y[row] in page.text("#rows")
-    page.driver.find_element("xpath", "//button[text()='Next mistake']").click()
+    page.driver.find_element("xpath", "//button[text()='Next error']").click()
     wrong = np.flatnonzero(clf.predict(X) != y)
     assert number.get_property("value") == str(wrong[0])  # after the last row the search starts again
     np.testing.assert_allclose(page.probabilities(), expected[wrong[0]], rtol=1e-9)

@@ -11,7 +11,7 @@ import typer
 
 from tanager.cli import decision, options
 from tanager.cli.output import STREAM, output_file
-from tanager.cli.report import name_of
+from tanager.cli.report import name_of, page_line
 from tanager.errors import DataError, OptionError
 from tanager.runtime.progress import Update, say, working
 
@@ -47,9 +47,10 @@ def fit(
         typer.Option(
             "--report",
             metavar="FILE",
-            help="Also write the page of `tanager report` about the model and DATA: it says how long learning took.",
+            help="Also write the page of `tanager report` about the model and DATA.",
         ),
     ] = None,
+    no_rows: options.NoRows = False,
     stream: options.Stream = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -73,7 +74,7 @@ def fit(
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
     from tanager.cli.training_data import open_training_data, read_training_data, streams
-    from tanager.files.model_file import MODEL, save_model
+    from tanager.files.model_file import MODEL, load_model, save_model
     from tanager.files.paths import check_output
     from tanager.metrics.quality import headline
     from tanager.report.model_card import About
@@ -102,8 +103,9 @@ def fit(
         decided = wanted.decide(clf, quality)
         save_model(clf, path, quality=quality, recipe=reading.preprocessing(class_column))
         if page is not None:
-            with working("Writing the page"):
-                write_page(clf, X, y, page, about=About(name_of(data)), quality=quality)
+            with working("Writing the page"):  # as `tanager report` would
+                about = About(name_of(data), model=path)
+                write_page(load_model(path), X, y, page, about=about, keep_rows=not no_rows)
     if as_json:
         print(json.dumps({"model": output, "rows": n_rows, **_summary(clf, quality, decided)}, indent=2))
     elif output != STREAM:
@@ -116,7 +118,7 @@ def fit(
         if decided is not None:
             say(str(decided))
         if page is not None:
-            say(f"{page}: open it in a browser")
+            say(page_line(page, X is not None and not no_rows))
         elif data != STREAM:
             say(f"Look at it: {shlex.join(['tanager', 'report', output, data])}")
 

@@ -87,6 +87,9 @@ Event = Annotated[
         help="The class that matters: how many of its cases are found, and how many alarms about it are right.",
     ),
 ]
+NoRows = Annotated[
+    bool, typer.Option("--no-rows", help="Leave the rows of the table out of the page; counts and curves stay.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with every detail.")]
 
 

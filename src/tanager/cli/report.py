@@ -30,12 +30,15 @@ def report(
     author: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Who answers for the model, for page and card.")
     ] = None,
+    event: options.Event = None,
+    no_rows: options.NoRows = False,
     missing: options.Missing = None,
     force: options.Force = False,
 ) -> None:
     """Write one HTML page about a model: what it is worth, what drives it, what-if questions, where it fails on DATA.
 
-    The page is a single file that loads nothing from anywhere. Columns of DATA are found by name. Where DATA has the
+    The page is a single file that loads nothing from anywhere. The rows of DATA are inside it, unless --no-rows leaves
+    them out. Columns of DATA are found by name. Where DATA has the
     class column the page shows the quality of the predictions for the rows with a class; for the very rows that the
     model was learnt from, and without DATA, what cross-validation found in `tanager fit`.
 
@@ -43,6 +46,7 @@ def report(
 
       tanager report iris.json
       tanager report iris.json test.csv -o iris.html
+      tanager report iris.json test.csv --event virginica --no-rows
       tanager report iris.json test.csv --card card.md --purpose "Tell irises apart"
       head -100 test.csv | tanager report iris.json - -o - > iris.html
     """
@@ -58,15 +62,22 @@ def report(
     with output_file(output, ".html", PAGE, [model, data], force) as path:
         clf = load_model(model)
         X, y = None, None
+        asked = None if event is None else options.find_class("--event", event, clf.classes_.tolist())
         if data is not None:
             X, y = read_labelled_rows(data, clf, missing)
+        about = About(name_of(data or model) if title is None else title, purpose, author, model)
         with working("Writing the page"):
-            about = About(name_of(data or model) if title is None else title, purpose, author)
-            write_page(clf, X, y, path, about=about, card=card)
+            write_page(clf, X, y, path, about=about, card=card, event=asked, keep_rows=not no_rows)
     if output != STREAM:
-        say(f"{output}: open it in a browser")
+        say(page_line(output, X is not None and not no_rows))
     if card is not None:
         say(f"{card}: the model card")
+
+
+def page_line(path: str, holds_rows: bool) -> str:
+    """Where the page is, and whether rows of the table are inside it."""
+    rows = " Rows of the table are inside it; --no-rows leaves them out." if holds_rows else ""
+    return f"{path}: open it in a browser.{rows}"
 
 
 def name_of(path: str) -> str | None:

@@ -163,7 +163,7 @@ def _fit_and_write(
     from tanager.cli.fit import fit_rows
     from tanager.cli.report import name_of
     from tanager.files.json_file import save_recipe
-    from tanager.files.model_file import save_model
+    from tanager.files.model_file import load_model, save_model
     from tanager.report.model_card import About
     from tanager.report.write_page import write_page
     from tanager.runtime.progress import working
@@ -172,7 +172,7 @@ def _fit_and_write(
     save_recipe(recipe, files["recipe"])
     save_model(clf, files["model"], quality=quality, recipe=recipe)
     with working("Writing the page"):
-        write_page(clf, X, y, files["page"], about=About(name_of(data)), quality=quality)
+        write_page(load_model(files["model"]), X, y, files["page"], about=About(name_of(data), model=files["model"]))
     return clf, quality
 
 

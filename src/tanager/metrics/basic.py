@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.metrics.event import Share
+
 Probabilities = NDArray[np.float64]
 ClassCodes = NDArray[np.integer]
 
@@ -118,7 +120,8 @@ def measure_intervals(
 ) -> tuple[Measures, Measures]:
     """The ends of a 95 % interval of each measure, by the percentiles of a bootstrap.
 
-    Every draw takes as many units as there are, with replacement. A unit is a row, or all the rows of a group.
+    Every draw takes as many units as there are, with replacement. A unit is a row, or all the rows of a group. The
+    accuracy of rows that are all right, or all wrong, has Wilson's interval.
     """
     n_classes = probabilities.shape[1]
     distinct, unit = np.unique(units, return_inverse=True)
@@ -135,6 +138,9 @@ def measure_intervals(
         draw[:3] = weights @ by_row / weights.sum()
         draw[3] = mean_area(np.array([area(weights) for area in areas]))
     low, high = (_percentiles(draws, percentile) for percentile in PERCENTILES)
+    if right.all() or not right.any():  # no draw differs, and the interval of a share still has a width
+        ends = Share(int(right[0]) * len(distinct), len(distinct)).interval
+        return low._replace(accuracy=ends[0]), high._replace(accuracy=ends[1])
     return low, high
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tanager.classifiers.base import TableClassifier
     from tanager.metrics import Quality
+    from tanager.table.schema import Category
 
 __all__ = ["report"]
 
@@ -27,6 +28,8 @@ def report(
     purpose: str | None = None,
     author: str | None = None,
     card: str | os.PathLike[str] | None = None,
+    event: Category | None = None,
+    keep_rows: bool = True,
 ) -> str | Path:
     """Write one self-contained HTML page about a fitted classifier; it needs a browser and no network.
 
@@ -54,11 +57,15 @@ def report(
         For the model card: what the model is for, and who answers for it.
     card : path, optional
         A second file to write: the model card of the page, as Markdown (.md) or JSON (.json).
+    event : class, optional
+        The class that matters; by default that of the quality or of the decision, else the rarer of two.
+    keep_rows : bool
+        Whether the rows of X are inside the page, so that what-if can load them. Counts and curves are in any case.
 
     Returns
     -------
     Path or str
-        The path written, or the page itself as text where no path is given.
+        The path written, or the page itself as text where no path is given, which a notebook shows.
 
     Examples
     --------
@@ -73,4 +80,4 @@ def report(
     from tanager.report.model_card import About
     from tanager.report.write_page import write_page
 
-    return write_page(clf, X, y, path, quality, About(title, purpose, author), card)
+    return write_page(clf, X, y, path, quality, About(title, purpose, author), card, event, keep_rows)

@@ -62,13 +62,12 @@ class PageRows:
         """The numbers of the rows on the page."""
         return np.arange(0, self.table.n_rows, self.thinned[1])
 
-    def describe(self) -> dict[str, Json]:
+    def describe(self, wrong: NDArray[np.intp] | None) -> dict[str, Json]:
         """Of the rows on the page the codes, the classes, those predicted wrongly, and numbers as read."""
         kept, codes = self.on_page, self.class_codes
         numeric = {k: column for k, column in enumerate(self.table.columns) if isinstance(column, NumericColumn)}
         cells = (column.values[kept].astype(np.float64) for column in numeric.values())
         values = pack(np.concatenate([np.empty(0), *cells]))
-        wrong = None if codes is None else np.flatnonzero(self.proba[kept].argmax(axis=1) != codes[kept])
         return {
             "count": self.table.n_rows,
             "every": self.thinned[1],
@@ -76,7 +75,7 @@ class PageRows:
             "bytes": self.codes.dtype.itemsize,
             "codes": self.thinned[0],
             "classes": None if codes is None else pack(codes[kept].astype(np.uint16)),
-            "wrong": None if wrong is None else pack(wrong.astype(np.uint32)),
+            "wrong": None if wrong is None else pack(np.flatnonzero(np.isin(kept, wrong)).astype(np.uint32)),
             "numeric": list(numeric),
             "values": values if numeric and len(values) <= MAX_ROW_BYTES else None,
         }

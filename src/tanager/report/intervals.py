@@ -134,7 +134,7 @@ def _draws(posterior: BootstrapPosterior, level: float) -> dict[str, Json]:
     draws: list[Json] = []
     for rule in posterior.rules:
         network = rule.network
-        draw: dict[str, Json] = {"gaps": describe_missing(rule)}
+        draw: dict[str, Json] = {"missing": describe_missing(rule)}
         if network.kind == "effects":
             draw.update(describe_numbers(network))
             draw["pairs"] = [[*pair, 0.0] for pair in network.pairs]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import os
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,12 +38,14 @@ class About:
     title    of the page: the name of the table, say
     purpose  what the model is for
     author   who answers for it
+    model    the file of the model, whose hash is on the page
     date     of the page, today
     """
 
     title: str | None = None
     purpose: str | None = None
     author: str | None = None
+    model: str | os.PathLike[str] | None = None
     date: str = field(default_factory=lambda: datetime.date.today().isoformat())
 
     def describe(self, clf: TableClassifier) -> dict[str, Json]:
@@ -50,7 +55,9 @@ class About:
         return {
             "title": f"Predicting {target}" if self.title is None else self.title,
             "target": target,
-            "model": clf.model_.summary if clf.model_.kind == "effects" else None,
+            "model": what_it_is(clf.model_),
+            "hash": None if self.model is None else sha256(Path(self.model).read_bytes()).hexdigest(),
+            "options": set_options(clf),
             "date": self.date,
             "learnt_rows": number(float(counts.sum())),
             "columns": clf.n_features_in_,
@@ -61,12 +68,24 @@ class About:
         }
 
 
+def what_it_is(model: AnyModel) -> str:
+    """The kind of the model, in a line."""
+    if model.kind == "effects":
+        return f"{model.summary[0].upper()}{model.summary[1:]}"
+    n_edges = sum(1 for edge in model.edges if model.nodes[-1] not in edge)
+    return f"Bayesian network: {plural(len(model.nodes) - 1, 'attribute')}, {plural(n_edges, 'edge')} between them"
+
+
+def set_options(clf: TableClassifier) -> list[Json]:
+    """[name, value] of the options that differ from the default."""
+    default, options = type(clf)().get_params(deep=False), clf.get_params(deep=False)
+    return [[name, _shown(value)] for name, value in options.items() if repr(value) != repr(default[name])]
+
+
 def describe_learning(clf: TableClassifier) -> dict[str, Json]:
     """Sentences, options that are not the default, versions, the structure's score and the steps that led to it."""
     trace = clf.trace_
     steps = () if isinstance(trace, AdditiveTrace) else trace.structure if clf.model_.kind == "tables" else ()
-    default = type(clf)().get_params(deep=False)
-    options = clf.get_params(deep=False)
     seconds = trace.seconds
     minutes = f" ({seconds / 60:.0f} minutes)" if seconds is not None and seconds >= 120 else ""
     return {
@@ -77,7 +96,7 @@ def describe_learning(clf: TableClassifier) -> dict[str, Json]:
             *([] if seconds is None else [f"Learning took {seconds:.3g} s{minutes}."]),
             clf.missing_rule_.sentence,
         ],
-        "options": [[name, _shown(value)] for name, value in options.items() if repr(value) != repr(default[name])],
+        "options": set_options(clf),
         "versions": [
             f"Tanager {__version__}",
             f"Python {platform.python_version()}",
@@ -106,7 +125,7 @@ def network_sentences(network: AnyModel) -> list[str]:
     if parts:
         listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
         sums = f"The model adds up log odds of {target}: {listed}."
-    return [f"{network.summary}.", sums]
+    return [sums]
 
 
 def trace_sentences(trace: ParameterTrace) -> list[str]:
@@ -167,11 +186,12 @@ def make_card(content: dict[str, Any]) -> dict[str, Json]:
     """The model card of a page's content: sections of plain sentences, and the measures."""
     about, quality = content["about"], content["quality"]
     sections = {
+        "Warnings": list(content["issues"]),
         "Purpose": [about["purpose"] or NOT_STATED],
         "Responsible": [about["author"] or NOT_STATED],
         "Data": data_sentences(content),
-        "Model": list(content["learning"]["sentences"]),
-        "Quality": quality_sentences(quality),
+        "Model": [f"{about['model']}.", *content["learning"]["sentences"], *origin_sentences(about)],
+        "Quality": [*event_sentences(content["event"]), *quality_sentences(quality)],
         "Decision": [f"{about['decision']}."] if about["decision"] else [],
         "Limits": limit_sentences(content),
     }
@@ -184,6 +204,25 @@ def make_card(content: dict[str, Any]) -> dict[str, Json]:
         "sections": [[name, list(lines)] for name, lines in sections.items() if lines],
         "measures": [] if quality is None else measure_lines(quality),
     }
+
+
+def origin_sentences(about: dict[str, Any]) -> list[str]:
+    """The options that were set, and the hash of the model's file."""
+    options = ", ".join(f"{name}={value}" for name, value in about["options"])
+    sentences = [f"Options that were set: {options}." if options else "All options have their defaults."]
+    return [*sentences, *([f"SHA-256 of the model file: {about['hash']}."] if about["hash"] else [])]
+
+
+def event_sentences(event: dict[str, Any] | None) -> list[str]:
+    """How many cases of the event are found and how many alarms are right; of many classes those missed most."""
+    if event is None:
+        return []
+    if event["code"] is None:
+        return [f"Of 100 cases of {label} it finds {words} ({ends})." for label, words, ends, *_ in event["missed"]]
+    (found, ends, *_), (right, right_ends, _, alarms), (cases, *_) = (event[key] for key in ("found", "right", "cases"))
+    alarm = f"of 100 alarms {right} are right ({right_ends})" if alarms else "it never raises an alarm"
+    first = f"Finds {found} of 100 cases of {event['label']} (95 % interval {ends})"
+    return [f"{first}; {alarm}; {cases} of 100 rows are cases."]
 
 
 def measure_lines(quality: dict[str, Any]) -> list[Json]:
@@ -216,7 +255,7 @@ def data_sentences(content: dict[str, Any]) -> list[str]:
         f"Classes of {about['target']}: {', '.join(shares)}{more}.",
     ]
     if content["columns"] is not None:
-        n_rows = content["rows"]["count"]
+        n_rows = content["n_rows"]
         missing = sum(column["missing"] for column in content["columns"])
         share = f" ({100 * missing / (n_rows * len(content['columns'])):.1f} %)" if missing else ""
         sentences.append(f"This page looked at {plural(n_rows, 'row')}; cells missing: {missing:,}{share}.")
@@ -249,21 +288,16 @@ def limit_sentences(content: dict[str, Any]) -> list[str]:
         sentences.append(f"Few rows to learn from (below {FEW_OF_A_CLASS}): {named}.")
     if quality is not None and not quality["split"]:
         sentences.append("The rows judged may be those learnt from; then it will do worse on new ones.")
-    worse = [each for each in (content["groups"] or {"found": []})["found"] if each["loss"] > each["rest_loss"]]
-    sentences += [
-        f"It does worse where {each['attribute']} is {each['state']} ({plural(each['rows'], 'row')}): log-loss "
-        f"{each['loss']:.3f}, elsewhere {each['rest_loss']:.3f}."
-        for each in worse[:3]
+    return sentences + [
+        f"It does worse where {each['attribute']} is {each['state']} ({plural(each['rows'], 'row')}): right in "
+        f"{100 * each['accuracy']:.1f} %, elsewhere in {100 * each['rest_accuracy']:.1f} %."
+        for each in (content["groups"] or {"found": []})["found"][:3]
     ]
-    high = [each for each in content["findings"] or [] if each["severity"] == "high"]
-    return [*sentences, *(f"About the table: {each['words']}" for each in high[:5])]
 
 
 def card_markdown(card: dict[str, Any]) -> str:
     """The card as Markdown; names are text, whatever they hold."""
     lines = [f"# {_plain(card['title'])}", "", f"Model card for {_plain(card['class'])}, {card['date']}.", ""]
-    if card["model"]:
-        lines[2:2] = [f"{_plain(card['model'])}.", ""]
     for name, sentences in card["sections"]:
         lines += [f"## {name}", "", *(f"- {_plain(sentence)}" for sentence in sentences), ""]
         if name == "Quality" and card["measures"]:

@@ -20,6 +20,7 @@ from tanager.explain import explain
 from tanager.missing.rule import MissingRule
 from tanager.network.network import Network
 from tanager.plots.network_layout import BOX_HEIGHT, Layout
+from tanager.report.curves import term_chances
 from tanager.report.data_section import PageRows
 from tanager.report.json_page import Json, number, pack, pack_rounded, rounded
 from tanager.structure.dag import Dag
@@ -80,7 +81,7 @@ def _describe_node(network: AnyModel, node: int, x: float, y: float, width: floa
         "states": [str(state) for state in column.states],
         "cuts": list(column.cuts),
         "cut_labels": None if column.unit == "number" else list(format_values(column.cuts, column.unit)),
-        "gap": column.missing_state,
+        "missing_state": column.missing_state,
         "unit": column.unit,
         "ordered": column.ordered,
         "parents": list(network.dag.parents[node]),
@@ -210,12 +211,15 @@ def describe_missing(rule: MissingRule) -> dict[str, Json]:
     return {"meaning": rule.name, "words": rule.sentence, "rest": rule.rest, **packed(rule.constants())}
 
 
-def describe_drivers(clf: TableClassifier, rows: PageRows | None) -> dict[str, Json]:
+def describe_drivers(clf: TableClassifier, rows: PageRows | None, shown: int) -> dict[str, Json]:
     """The terms that are not zero, the strongest first, as `explain` ranks them.
 
-    unit  of `change`: "log odds", the root mean square of what the term adds to the log odds of a class against the
-          others; or "bits", the mutual information of attribute and class in a network of tables (`term_strength`)
-    lost  accuracy on the rows with the term, less that without it; None without classes
+    shown   the class whose chance is given
+
+    unit    of `change`: "log odds", the root mean square of what the term adds to the log odds of a class against the
+            others; or "bits", the mutual information of attribute and class in a network of tables (`term_strength`)
+    chance  of the class, for an average row, where the term lowers it most and where it raises it most; None of tables
+    lost    accuracy on the rows with the term, less that without it; None without classes
     """
     network = clf.model_
     effects = network.kind == "effects"
@@ -223,11 +227,13 @@ def describe_drivers(clf: TableClassifier, rows: PageRows | None) -> dict[str, J
     lost, n_rows = accuracy_lost(network, rows)
     names = [network.term_name(term) for term in network.terms]
     ranked = sorted(range(len(names)), key=lambda term: (-changes[term], names[term]))
+    base = float(clf.class_count_[shown] / clf.class_count_.sum())
+    chances = term_chances(network, shown, base) if network.kind == "effects" else list(repeat(None, len(names)))
     return {
         "unit": "log odds" if effects else "bits",
         "n_rows": n_rows,
         "terms": [
-            {"name": names[k], "nodes": list(network.terms[k]), "change": number(changes[k]), "lost": lost[k]}
+            {"name": names[k], "change": number(changes[k]), "chance": chances[k], "lost": lost[k]}
             for k in ranked
             if changes[k] > 0
         ],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
-from scipy.stats import binomtest
+from scipy.stats import entropy
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from tanager.arrays import Array, Codes
@@ -22,9 +22,11 @@ from tanager.metrics import (
     Predictions,
     Quality,
     ReliabilityCurve,
+    Share,
     areas_under_roc,
     log_true,
     measure_calibration,
+    most_missed,
     one_hot,
 )
 from tanager.metrics.quality import sampled_rows
@@ -44,6 +46,7 @@ LEVEL = 0.05
 FEWEST_SHUFFLES, MOST_SHUFFLES, BATCH = 199, 999, 50
 CELLS_IN_ALL_SHUFFLES = 150_000_000
 MAX_MISTAKES = 300
+MAX_GROUPS = 10
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,15 @@ def judge_rows(clf: TableClassifier, X: object, rows: PageRows | None, quality: 
     predictions = Predictions(rows.proba, class_codes, np.zeros(len(class_codes), dtype=np.intp))
     base_rate = np.exp(log_base_rates(clf))
     return JudgedRows(Quality.of(predictions, clf.classes_, base_rate, split=""), np.arange(len(class_codes)))
+
+
+def wrong_rows(rows: PageRows, judged: JudgedRows | None) -> Numbers | None:
+    """The rows whose class is predicted wrongly: by models that had not seen them, where they were judged so."""
+    if rows.class_codes is None:
+        return None
+    if judged is None or judged.rows is None:
+        return np.flatnonzero(rows.proba.argmax(axis=1) != rows.class_codes)
+    return judged.rows[judged.probabilities.argmax(axis=1) != judged.class_codes]
 
 
 def match_rows(quality: Quality, class_codes: Numbers) -> Numbers | None:
@@ -153,6 +165,26 @@ def describe_quality(quality: Quality, decision: Decision | None = None) -> dict
     }
 
 
+def describe_event(quality: Quality, decided: dict[str, Json] | None) -> dict[str, Json]:
+    """The event: of 100 cases those found, of 100 alarms those right, of 100 rows the cases, each with its interval.
+
+    Of many classes without an event `missed` has those of which the smallest share is found.
+    """
+    confusion = quality.confusion if decided is None else np.array(decided["confusion"])
+    event = quality.of_event(confusion)
+    described: dict[str, Json] = {"code": quality.event_code, "missed": []}
+    if event is None:
+        described["missed"] = [[str(quality.classes[k]), *_share(each)] for k, each in most_missed(confusion)]
+        return described
+    described |= {"label": str(event.label), "rarer": event.rarer}
+    return described | {name: _share(getattr(event, name)) for name in ("found", "right", "cases")}
+
+
+def _share(share: Share) -> list[Json]:
+    """Of 100, its interval, and the rows it is of."""
+    return [share.words, share.interval_words, share.part, share.whole]
+
+
 def _curves(
     truth: NDArray[np.bool_], proba: Array, n_classes: int, reliability: ReliabilityCurve
 ) -> dict[str, Json] | None:
@@ -167,18 +199,12 @@ def _curves(
         "pr": _points(recall[::-1], precision[::-1], n_points),
         "share": number(truth.mean(), 4),
         "calibration": [
-            [number(predicted, 5), number(observed, 5), count, *_wilson(observed, count)]
+            [number(predicted, 5), number(observed, 5), count, *Share(round(observed * count), count).interval]
             for predicted, observed, count in zip(
                 reliability.mean_predicted, reliability.observed, reliability.count, strict=True
             )
         ],
     }
-
-
-def _wilson(share: float, count: int) -> list[Json]:
-    """The ends of a 95 % interval of a share of so many rows (Wilson 1927)."""
-    interval = binomtest(round(share * count), count).proportion_ci(method="wilson")
-    return [number(interval.low, 5), number(interval.high, 5)]
 
 
 def _points(x: Array, y: Array, most: int) -> list[Json]:
@@ -271,43 +297,62 @@ def describe_failures(clf: TableClassifier, rows: PageRows | None, judged: Judge
     if rows is None or judged is None or judged.rows is None:
         return {"examples": None, "mistakes": None, "groups": None}
     return {
-        "examples": describe_examples(judged, rows.on_page),
-        "mistakes": describe_mistakes(judged, rows.on_page),
+        "examples": describe_examples(judged, rows),
+        "mistakes": describe_mistakes(judged, rows),
         "groups": describe_groups(clf.model_.columns[: clf.n_features_in_], rows.codes, judged),
     }
 
 
 def describe_groups(columns: tuple[ColumnSchema, ...], codes: Codes, judged: JudgedRows) -> dict[str, Json]:
-    """Groups whose mean loss differs from that of all rows by more than chance, the worst first.
+    """Groups whose mean loss is higher than that of all rows by more than chance, the worst first, at most ten.
 
     Every state of every attribute with at least FEWEST_IN_GROUP rows, and as many others, is a group. Chance is what
     shuffling the losses over the rows does to the largest deviation of any group (Westfall and Young 1993), so that all
-    groups together are listed by mistake in LEVEL of all tables.
+    groups together are listed by mistake in LEVEL of all tables. A group whose classes are more balanced has a higher
+    loss at the same skill; it is listed only if its loss, as a share of that of its own base rate, is higher too.
     """
     assert judged.rows is not None
-    losses = judged.losses
-    right = judged.probabilities.argmax(axis=1) == judged.class_codes
+    losses, truth = judged.losses, judged.class_codes
+    right = judged.probabilities.argmax(axis=1) == truth
     groups = make_groups(columns, codes[judged.rows])
     observed, p_values = compare_groups(groups, losses)
-    listed = [k for k in np.argsort(-observed, kind="stable") if p_values[k] <= LEVEL]
-    described: list[Json] = []
-    for k in listed:
+    found: list[Json] = []
+    for k in np.argsort(-observed, kind="stable"):
         group = groups[k]
-        rest = np.setdiff1d(np.arange(len(losses)), group.rows, assume_unique=True)
-        described.append(
+        inside = np.zeros(len(losses), dtype=bool)
+        inside[group.rows] = True
+        (share, base), (rest_share, rest_base) = (base_rate_of(truth[rows]) for rows in (inside, ~inside))
+        loss, rest_loss = float(losses[inside].mean()), float(losses[~inside].mean())
+        if observed[k] <= 0 or p_values[k] > LEVEL or loss * rest_base <= rest_loss * base:
+            continue
+        found.append(
             {
                 "attribute": columns[group.attribute].name,
-                "node": group.attribute,
                 "state": group.state,
                 "rows": len(group.rows),
-                "loss": number(losses[group.rows].mean()),
-                "rest_loss": number(losses[rest].mean()),
-                "accuracy": number(right[group.rows].mean()),
-                "rest_accuracy": number(right[rest].mean()),
+                "loss": number(loss),
+                "base_loss": number(base),
+                "rest_loss": number(rest_loss),
+                "accuracy": number(right[inside].mean()),
+                "base_accuracy": number(share),
+                "rest_accuracy": number(right[~inside].mean()),
+                "rest_base_accuracy": number(rest_share),
                 "p": number(p_values[k]),
             }
         )
-    return {"tested": len(groups), "fewest": FEWEST_IN_GROUP, "level": LEVEL, "found": described}
+    return {
+        "tested": len(groups),
+        "fewest": FEWEST_IN_GROUP,
+        "level": LEVEL,
+        "more": max(0, len(found) - MAX_GROUPS),
+        "found": found[:MAX_GROUPS],
+    }
+
+
+def base_rate_of(class_codes: Numbers) -> tuple[float, float]:
+    """The share of the most frequent class, and the log-loss of the shares of all classes (their entropy)."""
+    shares = np.bincount(class_codes) / len(class_codes)
+    return float(shares.max()), float(entropy(shares))
 
 
 def make_groups(columns: tuple[ColumnSchema, ...], codes: Codes) -> list[Group]:
@@ -351,33 +396,51 @@ def compare_groups(groups: list[Group], losses: Array, seed: int = 0) -> tuple[A
     return observed, as_far / (1 + n_shuffles)
 
 
-def describe_mistakes(judged: JudgedRows, on_page: NDArray[np.intp]) -> list[Json]:
-    """Rows of the page that are predicted wrongly, the largest loss first: row, true and predicted class, P of both."""
+def describe_mistakes(judged: JudgedRows, rows: PageRows) -> list[Json]:
+    """Rows of the page that are predicted wrongly, the largest loss first.
+
+    Each has row, true class, predicted class, P of both; then the class that the model of the page predicts, and its P.
+    """
     assert judged.rows is not None
     proba, truth = judged.probabilities, judged.class_codes
     said = proba.argmax(axis=1)
-    wrong = np.flatnonzero((said != truth) & np.isin(judged.rows, on_page))
+    wrong = np.flatnonzero((said != truth) & np.isin(judged.rows, rows.on_page))
     worst = wrong[np.argsort(-judged.losses[wrong], kind="stable")][:MAX_MISTAKES]
     return [
-        [int(judged.rows[k]), int(truth[k]), int(said[k]), number(proba[k, truth[k]]), number(proba[k, said[k]])]
+        [
+            *(int(judged.rows[k]), int(truth[k]), int(said[k]), number(proba[k, truth[k]]), number(proba[k, said[k]])),
+            *_own_prediction(rows, judged.rows[k]),
+        ]
         for k in worst
     ]
 
 
-def describe_examples(judged: JudgedRows, on_page: NDArray[np.intp]) -> list[Json]:
+def _own_prediction(rows: PageRows, row: int) -> tuple[int, float]:
+    """The class that the model of the page predicts for a row, and its probability."""
+    return int(rows.proba[row].argmax()), float(rows.proba[row].max())
+
+
+def describe_examples(judged: JudgedRows, rows: PageRows) -> list[Json]:
     """Three rows of the page: the most confident correct one, the least confident one, the most confident error."""
     assert judged.rows is not None
     proba, truth = judged.probabilities, judged.class_codes
-    here = np.flatnonzero(np.isin(judged.rows, on_page))
-    said, surest = proba.argmax(axis=1), proba.max(axis=1)
+    here = np.flatnonzero(np.isin(judged.rows, rows.on_page))
+    said, confidence = proba.argmax(axis=1), proba.max(axis=1)
     right, wrong = here[said[here] == truth[here]], here[said[here] != truth[here]]
     picks = {
-        "sure": right[np.argmax(surest[right])] if len(right) else None,
-        "unsure": here[np.argmin(surest[here])] if len(here) else None,
-        "wrong": wrong[np.argmax(surest[wrong])] if len(wrong) else None,
+        "right": right[np.argmax(confidence[right])] if len(right) else None,
+        "uncertain": here[np.argmin(confidence[here])] if len(here) else None,
+        "wrong": wrong[np.argmax(confidence[wrong])] if len(wrong) else None,
     }
     return [
-        {"kind": kind, "row": int(judged.rows[k]), "truth": int(truth[k]), "said": int(said[k]), "p": number(surest[k])}
+        {
+            "kind": kind,
+            "row": int(judged.rows[k]),
+            "truth": int(truth[k]),
+            "said": int(said[k]),
+            "p": number(confidence[k]),
+            "own": list(_own_prediction(rows, judged.rows[k])),
+        }
         for kind, k in picks.items()
         if k is not None
     ]

@@ -24,9 +24,9 @@ function makeChanges(network, target, model, decide) {
 
   // The share of the training rows that a change passes; of a category without order, of those not in the new one.
   function reach(k, code) {
-    const { states, gap, density } = nodes[k];
+    const { states, missing_state: missing, density } = nodes[k];
     const share = (s) => (density ? density[s] : 1 / states.length);
-    const real = states.length - (gap ? 1 : 0);
+    const real = states.length - (missing ? 1 : 0);
     let below = 0;
     const middles = states.map((_, s) => { below += share(s); return below - share(s) / 2; });
     return range(real).filter((s) => s !== code)
@@ -150,9 +150,9 @@ function showChanges(network, target, find, model, decide, store) {
         el("span", { class: "muted" }, ` (now ${cellWords(nodes[node], codes[node], values[node])})`)));
       const put = () => store.setMany(cells.map(({ node, state }) => ({ node, code: state, value: nearestValue(nodes[node], codes[node], state) })));
       return el("li", {}, el("p", {}, el("strong", {}, word(decided)), decided < classes.length ? ` (${percent(proba[decided])})` : "", " if ", steps.flatMap((step, k) => (k ? [" and ", step] : [step]))),
-        el("p", { class: "muted small" }, `size ${size.toFixed(2)} `, el("button", { type: "button", class: "link", onclick: put }, "try it")));
+        el("p", { class: "muted small" }, `passes ${percent(size)} of the training rows `, el("button", { type: "button", class: "link", onclick: put }, "try it")));
     };
-    const notes = [changes.length ? "The size of a change is the share of the training rows that it passes; sizes of two cells add up." : complete ? "No change of one or two cells does." : "None was found.",
+    const notes = [changes.length ? "The smallest first: a change passes the training rows whose value lies between the old and the new one; shares of two cells add up." : complete ? "No change of one or two cells does." : "None was found.",
       complete ? null : "Not every change could be tried here: tanager explain --change does.", locked.size ? `${plural(locked.size, "attribute")} locked.` : "Lock what cannot change, with the buttons of the evidence."];
     result.replaceChildren(...(changes.length ? [el("ol", {}, changes.map(item))] : []), el("p", { class: "muted small" }, notes.filter(Boolean).join(" ")));
   }

@@ -15,11 +15,11 @@ function atThreshold({ thresholds, found, alarms, of_class: n, others }, k, { al
   };
 }
 
-function makeDeciding(quality, classes, decision) {
+function makeDeciding({ quality, event, decision_quality: decision }, classes) {
   const drawn = range(quality.curves.length).filter((c) => quality.curves[c]);
-  if (!drawn.length) return null;
-  const usual = classes.length === 2 ? drawn.at(-1) : drawn.reduce((best, c) => (quality.classes[c].support > quality.classes[best].support ? c : best));
-  let c = drawn.includes(decision?.positive) ? decision.positive : usual;
+  if (!drawn.length) return;
+  const usual = drawn.reduce((best, c) => (quality.classes[c].support > quality.classes[best].support ? c : best));
+  let c = [decision?.positive, event?.code].find((code) => drawn.includes(code)) ?? usual;
   const costs = startCosts(decision, c, classes.length);
   const choice = el("select", { id: "curve-class" }, drawn.map((k) => el("option", { value: k, selected: k === c }, classes[k])));
   const slider = el("input", { id: "threshold", type: "range", min: 0, step: 1, "aria-describedby": "threshold-words" });
@@ -47,17 +47,18 @@ function makeDeciding(quality, classes, decision) {
     const table = quality.thresholds[c], at = atThreshold(table, Number(slider.value), costs);
     words.textContent = `${classes[c]} from ${short(at.t, 4)} on`;
     slider.setAttribute("aria-valuetext", words.textContent);
-    figures.replaceChildren(thresholdTable(at, classes, c), thresholdFigures(at));
+    figures.replaceChildren(thresholdFigures(at));
+    if (classes.length === 2 && !decision?.asks) showMatrix(at, c);
     charts.replaceChildren(...classCharts(quality.curves[c], quality.classes[c].auc, classes[c], at));
   }
   const some = quality.n_kept < quality.n_rows ? ` Counted on ${plural(quality.n_kept, "row")} drawn from these.` : "";
-  const element = el("div", { class: "card wide", id: "deciding" }, el("h3", {}, "Choose a threshold"),
+  byId("deciding").hidden = false;
+  byId("deciding").append(el("h3", {}, "Choose a threshold"),
     el("p", { class: "muted small" }, `One class against the rest: say it wherever its probability is at least the threshold.${some}`),
     el("div", { class: "head" }, el("label", { class: "small" }, "class ", choice), el("label", { class: "small grow" }, "threshold ", slider), words,
       cost("cost-alarm", "cost of a false alarm", "alarm"), cost("cost-miss", "cost of a miss", "miss")),
     note, figures, charts);
   start();
-  return element;
 }
 
 // The costs of the model's decision about the class, or one for both mistakes.
@@ -69,18 +70,22 @@ function startCosts(decision, c, n) {
   return { alarm: Number(alarm.toPrecision(6)), miss: Number(miss.toPrecision(6)) };
 }
 
-function thresholdTable({ tp, fp, fn, tn }, classes, c) {
-  const name = classes[c], other = classes.length === 2 ? classes[1 - c] : `not ${name}`;
-  const cell = (n, whole, wrong) => el("td", { class: n ? `heat ${wrong ? "wrong" : ""}` : "heat none", "--heat": whole ? (n / whole).toFixed(3) : 0 }, n.toLocaleString("en"));
-  return dataTable("Confusion matrix at the threshold", ["true \\ said", cut(name, 18), cut(other, 22)],
-    [[cut(name, 22), cell(tp, tp + fn, false), cell(fn, tp + fn, true)], [cut(other, 22), cell(fp, fp + tn, true), cell(tn, fp + tn, false)]]);
+// The counts at the threshold, in the confusion matrix of the page.
+function showMatrix({ t, tp, fp, fn, tn }, c) {
+  const counts = c === 1 ? [[tn, fp], [fn, tp]] : [[tp, fn], [fp, tn]];
+  byId("matrix").querySelector("h3").textContent = `Confusion matrix at the threshold ${short(t, 4)}`;
+  [...byId("matrix").querySelectorAll("tbody tr")].forEach((row, truth) => [...row.querySelectorAll("td")].forEach((cell, said) => {
+    const n = counts[truth][said], share = n / (counts[truth][0] + counts[truth][1] || 1);
+    cell.textContent = n.toLocaleString("en");
+    cell.className = `heat h${Math.round(10 * share)}${n && truth !== said ? " wrong" : ""}${n ? "" : " none"}`;
+  }));
 }
 
 function thresholdFigures(at) {
   const lines = [
     ["sensitivity", rateWords(at.sensitivity), "of the rows of the class are found"], ["specificity", rateWords(at.specificity), "of the other rows are left alone"],
     ["positive predictive value", rateWords(at.ppv), "of the alarms are right"], ["negative predictive value", rateWords(at.npv), "of those left alone are others indeed"],
-    ["net benefit", short(at.benefit, 4), `everyone: ${short(at.benefitOfAll, 4)}, no one: 0`], ["cost per row", short(at.cost, 4), `everyone: ${short(at.costOfAll, 4)}, no one: ${short(at.costOfNone, 4)}`],
+    ["net benefit", short(at.benefit, 4), `cases found per row, less false alarms at the price the threshold implies; alarm for everyone: ${short(at.benefitOfAll, 4)}, for no one: 0`], ["cost per row", short(at.cost, 4), `alarm for everyone: ${short(at.costOfAll, 4)}, for no one: ${short(at.costOfNone, 4)}`],
   ];
   return el("dl", { class: "facts" }, lines.map(([name, value, remark]) => el("div", { "data-figure": name }, el("dt", {}, name), el("dd", {}, el("strong", {}, value), " ", el("span", { class: "muted small" }, remark)))));
 }
@@ -98,15 +103,4 @@ function classCharts(curve, auc, name, at) {
     lineChart({ title: `ROC: area ${short(auc)}`, description: `At the threshold sensitivity ${rateWords(at.sensitivity)}, specificity ${rateWords(at.specificity)}.`, xLabel: "false alarms among other rows", yLabel: "found (sensitivity)", limits: unit, series: [diagonal, { points: pairs(curve.roc), kind: "main" }, ...chosen(at.specificity === null ? null : 1 - at.specificity, at.sensitivity, "threshold chosen")] }),
     lineChart({ title: `Precision and recall: share of the class ${short(curve.share)}`, description: `At the threshold precision ${rateWords(at.ppv)}, recall ${rateWords(at.sensitivity)}.`, xLabel: "found (recall)", yLabel: "right among alarms (precision)", limits: unit, series: [{ points: [[0, curve.share], [1, curve.share]], kind: "guide" }, { points: pairs(curve.pr), kind: "main" }, ...chosen(at.sensitivity, at.ppv, "threshold chosen")] }),
   ];
-}
-
-// The decision that the model keeps, with its price beside simpler rules.
-function decisionCard(decision, classes) {
-  const between = ({ low, high }) => `${short(low, 4)} to ${short(high, 4)}`;
-  const rules = dataTable("Cost per row of the decision and of simpler rules", ["rule", "cost per row", "95 % interval", "net benefit"],
-    decision.rules.map((rule) => [rule.rule, short(rule.cost, 4), between(rule), rule.net_benefit === null ? "–" : short(rule.net_benefit, 4)]));
-  const head = decision.asks ? [...classes, "ask a person"] : classes;
-  const asked = decision.asks ? ` A person is asked about ${percent(decision.asked)} of the rows.` : "";
-  return el("div", { class: "card", id: "decided" }, el("h3", {}, "What the model decides"), el("p", { class: "small" }, `${decision.words}.${asked} Measured on ${plural(decision.n_rows, "row")}.`), rules,
-    head.length <= 9 ? confusionTable(decision.confusion.map((row) => row.slice(0, head.length)), classes, false, head, "decided") : null);
 }

@@ -2,10 +2,10 @@
 
 const MAX_ROWS_MEASURED = 2000, MIN_ROWS_MEASURED = 100, TIME_TO_MEASURE = 1500; // milliseconds
 
-function makeEditPanel(network, target, gaps, model, given, { digest, version, before: earlier }, store, redraw) {
+function makeEditPanel(network, target, missingRule, model, given, { digest, version, before: earlier, trained }, store, redraw) {
   const { nodes, pairs } = network;
   const classes = nodes[target].states;
-  const editor = makeEditor(network, target, gaps);
+  const editor = makeEditor(network, target, missingRule);
   const edits = [];
   let open = null, on = false, measured = null, latest = null, turn = 0;
   const reason = el("input", { type: "text", maxlength: 2000, placeholder: "why", autocomplete: "off" });
@@ -53,7 +53,7 @@ function makeEditPanel(network, target, gaps, model, given, { digest, version, b
     if (!measured?.rows.length) { figures.replaceChildren(el("p", { class: "muted small" }, "Without rows and their classes the page cannot say what a correction costs.")); return; }
     const before = measured.result, after = latest ?? before;
     const better = (name, change) => (Math.abs(change) < 5e-5 ? "same" : (name === "accuracy") === (change > 0) ? "better" : "worse");
-    figures.replaceChildren(dataTable("Quality before and after the corrections", [`on ${plural(before.rows, "row")} of this page`, "before", "after", "change"],
+    figures.replaceChildren(dataTable("Quality before and after the corrections", [`on ${plural(before.rows, trained ? "training row" : "row")} of this page`, "before", "after", "change"],
       ["accuracy", "log-loss", "Brier score"].map((name) => [name, before[name].toFixed(4), after[name].toFixed(4), better(name, after[name] - before[name])]), { id: "before-after" }));
   }
 

@@ -2,24 +2,24 @@
 
 const LEAST_SHARE = 1e-12; // what a state that no training row is in weighs in a mean
 
-function makeEditor(network, target, gaps) {
+function makeEditor(network, target, missingRule) {
   const { nodes, pairs } = network;
   const nClasses = network.intercept.length;
-  const imputation = gaps.imputation && { ...gaps.imputation };
+  const imputation = missingRule.imputation && { ...missingRule.imputation };
   const whole = { mains: nodes.slice(0, target).map((node) => node.main), spreads: nodes.slice(0, target).map((node) => node.spread), tables: pairs.map((pair) => pair.table), trees: network.trees };
 
   function reset() {
     nodes.slice(0, target).forEach((node, k) => { node.main = whole.mains[k].slice(); node.spread = whole.spreads[k]?.slice(); });
     pairs.forEach((pair, k) => { pair.table = whole.tables[k]; pair.removed = false; });
     network.trees = whole.trees;
-    if (imputation) gaps.imputation = { ...imputation };
+    if (imputation) missingRule.imputation = { ...imputation };
   }
 
   // The bins with a number in from <= x < to, or the states named; see `stretch` in `tanager.edits.apply`.
   function stretch(k, { from, to, states }) {
-    const { cuts, gap, kind } = nodes[k];
+    const { cuts, missing_state: missing, kind } = nodes[k];
     if (states) return states.map((state) => nodes[k].states.indexOf(state));
-    const last = nodes[k].states.length - (gap ? 2 : 1);
+    const last = nodes[k].states.length - (missing ? 2 : 1);
     if (kind !== "numeric") return range(last + 1);
     const first = from === undefined ? 0 : cuts.filter((cut) => cut <= from).length;
     const end = to === undefined ? last : cuts.filter((cut) => cut < to).length;
@@ -78,7 +78,7 @@ function makeEditor(network, target, gaps) {
     forget(k, range(nodes[k].states.length));
     removePairs(({ parent, child }) => parent === k || child === k);
     if (network.trees) network.trees = withoutTrees(network.trees, k);
-    if (gaps.imputation) gaps.imputation = withoutAttribute(gaps.imputation, k);
+    if (missingRule.imputation) missingRule.imputation = withoutAttribute(missingRule.imputation, k);
   }
 
   // The trees that never ask for the attribute.

@@ -16,7 +16,7 @@ function makeWalk({ roots, classes, attributes, ends, offsets, left, means }, ow
   };
 }
 
-function makeEffects(network, target, gaps) {
+function makeEffects(network, target, missingRule) {
   const { nodes, pairs, intercept } = network;
   const nClasses = intercept.length;
   const own = (node, codes) => (codes[node] < 0 ? nodes[node].states.length : codes[node]);
@@ -37,8 +37,8 @@ function makeEffects(network, target, gaps) {
   const sums = (codes) => addTrees(codes, lookUp(codes));
 
   const expected = (codes) => normalize(sums(codes));
-  const posterior = !gaps.imputation ? expected
-    : makeAverage(gaps.imputation, expected, (node, code) => nodes[node].groups[code]);
+  const posterior = !missingRule.imputation ? expected
+    : makeAverage(missingRule.imputation, expected, (node, code) => nodes[node].groups[code]);
 
   // Unknown attributes count with what is expected of them. What trees add is put down to the attributes they ask for.
   function contributions(codes, a, b) {
@@ -55,5 +55,5 @@ function makeEffects(network, target, gaps) {
 
   // Where a state of each of the two stands in the table of a pair.
   network.pairCell = ({ parent, child }, a, b) => (nodes[parent].groups[a] * (nodes[child].coarse.length + 1) + nodes[child].groups[b]) * nClasses;
-  return { posterior, parts: { lookUp, addTrees, averages: Boolean(gaps.imputation) }, contributions: !gaps.imputation ? contributions : withRest(target, posterior, contributions) };
+  return { posterior, parts: { lookUp, addTrees, averages: Boolean(missingRule.imputation) }, contributions: !missingRule.imputation ? contributions : withRest(target, posterior, contributions) };
 }

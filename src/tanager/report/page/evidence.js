@@ -13,9 +13,9 @@ function rawText({ unit }, value) {
   return String(Number(value.toPrecision(12)));
 }
 
-// What a cell holds, in words: its number where that is known, else its state; "unknown" without either.
+// What a cell holds, in words: its number where that is known, else its state; "not given" without either.
 function cellWords(node, code, value) {
-  if (code < 0) return "unknown";
+  if (code < 0) return "not given";
   return value === null || value === undefined ? node.states[code] : rawText(node, value);
 }
 
@@ -59,7 +59,7 @@ function numberControls(network, k, c, store, curve) {
   const node = network.nodes[k];
   const scale = makeScale(node);
   const kind = { date: "date", datetime: "datetime-local" }[node.unit] ?? "text";
-  const field = el("input", { id: `attribute-${k}`, type: kind, inputmode: kind === "text" ? "decimal" : null, step: kind === "datetime-local" ? 1 : null, placeholder: "unknown", autocomplete: "off" });
+  const field = el("input", { id: `attribute-${k}`, type: kind, inputmode: kind === "text" ? "decimal" : null, step: kind === "datetime-local" ? 1 : null, placeholder: "not given", autocomplete: "off" });
   const slider = el("input", { type: "range", min: 0, max: SLIDES, step: 1, class: "idle", "aria-label": `${node.name}, slider` });
   const picture = curve ? underSlider(network, k, c, scale) : null;
   const read = () => {
@@ -81,7 +81,7 @@ function numberControls(network, k, c, store, curve) {
       const text = known && value !== null ? rawText(node, value) : "";
       const wanted = kind === "datetime-local" ? text.replace(" ", "T") : text;
       if (document.activeElement !== field || read() !== value) field.value = wanted;
-      field.placeholder = known ? node.states[code] : code >= 0 ? "missing" : "unknown";
+      field.placeholder = known ? node.states[code] : code >= 0 ? "missing" : "not given";
       field.removeAttribute("data-wrong");
       field.setAttribute("aria-invalid", "false");
     }
@@ -99,14 +99,14 @@ function numberControls(network, k, c, store, curve) {
     line?.setAttribute("x1", x);
     line?.setAttribute("x2", x);
   }
-  const missing = node.gap ? el("button", { type: "button", class: "quiet", onclick: () => store.set(k, node.states.length - 1) }, "missing") : null;
-  const forget = el("button", { type: "button", class: "quiet", "aria-label": `${node.name} unknown`, onclick: () => { field.value = ""; store.set(k, -1); } }, "×");
+  const missing = node.missing_state ? el("button", { type: "button", class: "quiet", onclick: () => store.set(k, node.states.length - 1) }, "missing") : null;
+  const forget = el("button", { type: "button", class: "quiet", "aria-label": `${node.name} not given`, onclick: () => { field.value = ""; store.set(k, -1); } }, "×");
   return { parts: [el("div", { class: "fields" }, field, missing, forget), el("div", { class: "slide" }, picture, slider)], update, mark };
 }
 
 function choiceControls(node, k, store) {
   const select = el("select", { id: `attribute-${k}`, disabled: node.states.length < 2, onchange: (event) => store.set(k, Number(event.target.value)) },
-    el("option", { value: "-1" }, "unknown"), node.states.map((state, code) => el("option", { value: code }, state)));
+    el("option", { value: "-1" }, "not given"), node.states.map((state, code) => el("option", { value: code }, state)));
   return { parts: [el("div", { class: "fields" }, select)], update: (code) => { select.value = String(code); }, mark: () => {} };
 }
 
@@ -156,7 +156,7 @@ function makeEvidence(network, target, store) {
     });
     undo.disabled = !store.canUndo();
     const known = codes.filter((code) => code >= 0).length;
-    byId("known").textContent = `${known} of ${plural(target, "attribute")} known${moved ? `, ${moved} changed from row ${from.row}` : ""}`;
+    byId("known").textContent = `${known} of ${plural(target, "attribute")} given${moved ? `, ${moved} changed from row ${from.row}` : ""}`;
   }
 
   function show(matches) {
@@ -166,8 +166,15 @@ function makeEvidence(network, target, store) {
   return { update, find: show };
 }
 
+// What models that had not seen a row predicted for it: of the errors and the examples.
+function heldOutAnswers({ quality, mistakes, examples }, classes) {
+  if (!quality?.split) return new Map();
+  const answers = [...(mistakes ?? []).map(([row, , said, , p]) => [row, said, p]), ...(examples ?? []).map(({ row, said, p }) => [row, said, p])];
+  return new Map(answers.map(([row, said, p]) => [row, `; a model that had not seen this row predicts ${classes[said]} (${percent(p)})`]));
+}
+
 // Row numbers are those of the table given; where it was too long for the page, only every so many rows are here.
-function makeRows(network, target, rows, store) {
+function makeRows(network, target, rows, heldOut, store) {
   const { nodes } = network;
   const classes = nodes[target].states;
   const step = rows.every;
@@ -196,9 +203,9 @@ function makeRows(network, target, rows, store) {
     problem = `there is no row ${number.value}: rows 0 to ${last.toLocaleString("en")} are here`;
     update(store.state);
   });
-  const mistake = () => { const next = rows.wrong.find((k) => k > current()) ?? rows.wrong[0]; show(next); };
+  const toError = () => { const next = rows.wrong.find((k) => k > current()) ?? rows.wrong[0]; show(next); };
   byId("rows").append(el("label", {}, "Row ", number), button("Previous", () => turn(current() < 0 ? 0 : -1)), button("Next", () => turn(1)),
-    ...(rows.wrong?.length ? [button("Next mistake", mistake)] : []), about);
+    ...(rows.wrong?.length ? [button("Next error", toError)] : []), about);
 
   // A link names the row only: its numbers are here.
   function complete(state) {
@@ -213,7 +220,7 @@ function makeRows(network, target, rows, store) {
     const row = asked > last ? -1 : asked;
     if (!problem) number.value = row >= 0 ? String(row) : from ? String(from.row) : "";
     const here = row >= 0 ? row : from?.row ?? -1;
-    const truth = here >= 0 && rows.classes ? `true class: ${classes[rows.classes[Math.round(here / step)]]}` : "";
+    const truth = here >= 0 && rows.classes ? `true class: ${classes[rows.classes[Math.round(here / step)]]}${heldOut.get(here) ?? ""}` : "";
     const some = step > 1 ? ` (every ${step.toLocaleString("en")}th is here)` : "";
     about.textContent = problem || truth || `of ${plural(rows.count, "row")}, from 0${some}`;
   }

@@ -2,7 +2,7 @@
 //
 // As `tanager.explain` defines it: the class comes first, with what its ancestors say; then every known
 // attribute, parents before children, adds log P(x | those before it, a) - log P(x | those before it, b). Where its
-// parents are known that is its own table. So only families joined by gaps need be looked at together: their unknown
+// parents are known that is its own table. So only families joined by missingRule need be looked at together: their unknown
 // attributes are summed out, and add nothing themselves.
 
 function makeExplainer(nodes, order, target, inference) {

@@ -14,7 +14,10 @@ function makeGraph(network, target, store, views) {
   const children = nodes.map(() => []);
   nodes.forEach((node, child) => node.parents.forEach((parent) => children[parent].push(child)));
   const view = { x: 0, y: 0, scale: 1 };
-  const all = { nodes: range(nodes.length), x: nodes.map((node) => node.x), y: nodes.map((node) => node.y) };
+  // Attributes without any effect are not drawn.
+  const paired = new Set(pairs.filter(({ importance }) => importance > 0).flatMap(({ parent, child }) => [parent, child]));
+  const drawnNodes = range(nodes.length).filter((k) => !ring || k === target || nodes[k].importance > 0 || paired.has(k));
+  const all = { nodes: drawnNodes, x: drawnNodes.map((k) => nodes[k].x), y: drawnNodes.map((k) => nodes[k].y) };
   let shown = network.part ?? all;
   const strongestPairs = range(pairs.length).filter((p) => pairs[p].importance > 0).sort((p, q) => pairs[q].importance - pairs[p].importance || p - q);
   let nDrawn = Math.min(network.part?.pairs?.length ?? pairs.length, strongestPairs.length);
@@ -96,8 +99,8 @@ function makeGraph(network, target, store, views) {
       path.setAttribute("d", `M${x1},${y1}C${x1},${y1 + bend} ${x2},${y2 - bend} ${x2},${y2}`);
     }
     const button = byId("part");
-    button.hidden = (network.part?.nodes.length ?? nodes.length) === nodes.length;
-    button.textContent = shown === all ? `Strongest ${(network.part?.nodes.length ?? 1) - 1} attributes` : `All ${target} attributes`;
+    button.hidden = (network.part?.nodes.length ?? all.nodes.length) === all.nodes.length;
+    button.textContent = shown === all ? `Strongest ${(network.part?.nodes.length ?? 1) - 1} attributes` : `All ${all.nodes.length - 1} attributes`;
     byId("pairs-drawn").value = nDrawn;
     const visible = edges.filter(({ pair, path }) => pair >= 0 && !path.classList.contains("away")).length;
     byId("pairs-count").textContent = `${visible} of ${strongestPairs.length}, the strongest first`;

@@ -40,13 +40,13 @@ async function unpackTrees(trees) {
   trees.means = await unpackRounded(trees.means);
 }
 
-async function unpackGaps(gaps) {
-  if (gaps.means) gaps.means = await unpack(gaps.means, Float64Array);
-  if (gaps.imputation) {
-    for (const key of ["shares", "logs", "nothing", "corrections"]) gaps.imputation[key] = await unpack(gaps.imputation[key], Float64Array);
-    gaps.imputation.completions = await unpack(gaps.imputation.completions, Int32Array);
+async function unpackMissingRule(missingRule) {
+  if (missingRule.means) missingRule.means = await unpack(missingRule.means, Float64Array);
+  if (missingRule.imputation) {
+    for (const key of ["shares", "logs", "nothing", "corrections"]) missingRule.imputation[key] = await unpack(missingRule.imputation[key], Float64Array);
+    missingRule.imputation.completions = await unpack(missingRule.imputation.completions, Int32Array);
   }
-  return gaps;
+  return missingRule;
 }
 
 async function unpackNetwork(network) {
@@ -113,7 +113,7 @@ function makeDetails(network, target, graph, store, views) {
     }
     const node = nodes[pinned];
     const choice = pinned === target ? null : el("select", { "aria-label": `Evidence of ${node.name}`, onchange: (event) => store.set(pinned, Number(event.target.value)) },
-      el("option", { value: "-1" }, "unknown"), node.states.map((state, code) => el("option", { value: code, selected: codes[pinned] === code }, state)));
+      el("option", { value: "-1" }, "not given"), node.states.map((state, code) => el("option", { value: code, selected: codes[pinned] === code }, state)));
     place.replaceChildren(
       el("div", { class: "head" }, el("h3", {}, node.name), choice, unpin()),
       ...relatives(pinned).filter(Boolean),
@@ -142,52 +142,52 @@ function makeSearch(network, graph, evidence, store) {
 }
 
 async function main() {
+  document.documentElement.dataset.scripts = "";
   const content = JSON.parse(byId("content").textContent);
   makeTheme();
   const network = await unpackNetwork(content.network);
   const target = network.nodes.length - 1;
   const { nodes } = network;
   const classes = nodes[target].states;
-  byId("name").textContent = byId("title").textContent = content.title;
-  byId("footer").textContent = `Made by Tanager ${content.version}. Everything on this page is computed in it; nothing is sent anywhere.`;
   const store = makeState(nodes, target, network.pairs?.length);
-  const gaps = await unpackGaps(content.gaps);
-  const model = makeModel(network, target, gaps, content.base);
-  network.frequent = content.base.log_rates.indexOf(Math.max(...content.base.log_rates));
+  const missingRule = await unpackMissingRule(content.missing);
+  const model = makeModel(network, target, missingRule, content.base);
+  network.shown = content.base.shown;
+  network.baseOdds = content.base.log_rates.map((log) => log - Math.log1p(-Math.min(Math.exp(log), 1 - 1e-12)));
   const effects = network.kind === "effects";
   const views = (effects ? effectViews : tableViews)(network, target, store);
-  const graph = makeGraph(network, target, store, views);
+  const graph = byId("graph") ? makeGraph(network, target, store, views) : null;
   const given = content.rows ? await unpackRows(content.rows) : null;
-  const intervals = makeIntervals(await unpackIntervals(content.intervals, network, gaps), network, target, given);
-  const outcome = makeOutcome(network, target, model, gaps, content.base, store, content.decision, intervals);
+  const intervals = makeIntervals(await unpackIntervals(content.intervals, network, missingRule), network, target, given);
+  const outcome = makeOutcome(network, target, model, missingRule, content.base, store, content.decision, intervals);
   const changes = showChanges(network, target, makeChanges(network, target, model, outcome.decide), model, outcome.decide, store);
   const evidence = makeEvidence(network, target, store);
-  const details = makeDetails(network, target, graph, store, views);
+  const details = graph ? makeDetails(network, target, graph, store, views) : () => {};
   network.given = given;
   network.prepared = intervals !== null;
-  const rows = given ? makeRows(network, target, given, store) : null;
-  makeSearch(network, graph, evidence, store);
+  const rows = given ? makeRows(network, target, given, heldOutAnswers(content, classes), store) : null;
+  if (graph) makeSearch(network, graph, evidence, store);
   store.listen((state) => {
     rows?.complete(state);
     const answer = outcome.update(state);
     store.favoured = answer.favoured ?? -1;
-    graph.update(state.codes, state.pinned, answer);
+    graph?.update(state.codes, state.pinned, answer);
     evidence.update(state);
     details(state);
     rows?.update(state);
     changes.update(state);
   });
   store.start();
-  const panel = effects ? showShapes(network, target, store, (redraw) => makeEditPanel(network, target, gaps, model, given, { digest: network.digest, version: content.version, before: content.edits }, store, redraw)) : null;
-  showOpening(content, network, target);
-  if (content.quality) showQuality(content, classes);
-  if (content.columns) showData(content, network, target);
-  showLearning(content.learning);
-  showCard(content.card);
+  const panel = effects ? showShapes(network, target, store, (redraw) => makeEditPanel(network, target, missingRule, model, given, { digest: network.digest, version: content.version, before: content.edits, trained: Boolean(content.quality?.split) }, store, redraw)) : null;
+  makeRowButtons();
+  makeSorting(document.querySelector("table.mistakes"));
+  if (content.quality) makeDeciding(content, classes);
+  if (content.columns) showColumns(content, network, target);
   makeFolds();
   makePrinting();
   // For programs, and for the tests of this page.
   window.tanagerReport = { ...model, answer: outcome.answer, decide: outcome.decide, changes: makeChanges(network, target, model, outcome.decide), edits: panel, treeShapes: () => treeShapes(network), intervals, store };
+  byId("loading").remove();
   document.documentElement.dataset.ready = performance.now().toFixed(0);
 }
 

@@ -46,11 +46,11 @@ function makeSumming(network, target) {
 }
 
 // A family with an unknown attribute adds its mean instead.
-function makeSkipping(network, target, gaps) {
+function makeSkipping(network, target, missingRule) {
   const { nodes } = network;
   const nClasses = nodes[target].states.length;
   const lookup = makeLookup(nodes, target);
-  const term = (child, codes) => lookup(child, codes) ?? gaps.means.subarray(child * nClasses, (child + 1) * nClasses);
+  const term = (child, codes) => lookup(child, codes) ?? missingRule.means.subarray(child * nClasses, (child + 1) * nClasses);
   const contributions = (codes, a, b) => nodes.map((_, node) => {
     const logs = term(node, codes);
     return { node, value: logs[a] - logs[b], summed: [] };
@@ -59,9 +59,9 @@ function makeSkipping(network, target, gaps) {
 }
 
 // The parts are those of skipping; what averaging makes of the unknown attributes beyond them is one part more.
-function makeAveraging(network, target, gaps) {
-  const skipping = makeSkipping(network, target, gaps);
-  const posterior = makeAverage(gaps.imputation, skipping.posterior);
+function makeAveraging(network, target, missingRule) {
+  const skipping = makeSkipping(network, target, missingRule);
+  const posterior = makeAverage(missingRule.imputation, skipping.posterior);
   return { posterior, contributions: withRest(target, posterior, skipping.contributions) };
 }
 
@@ -88,8 +88,8 @@ function withBaseRate(target, logRates, contributions) {
 }
 
 // `renew` takes in what was changed in the network by hand.
-function makeModel(network, target, gaps, base) {
-  const make = () => (network.kind === "effects" ? makeEffects : MEANINGS[gaps.meaning])(network, target, gaps);
+function makeModel(network, target, missingRule, base) {
+  const make = () => (network.kind === "effects" ? makeEffects : MEANINGS[missingRule.meaning])(network, target, missingRule);
   let now = make();
   return {
     posterior: (codes) => now.posterior(codes),

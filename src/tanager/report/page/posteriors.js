@@ -4,18 +4,18 @@ const logOdds = (proba) => proba.map((p, c) => Math.log(p) - Math.log(proba.redu
 const around = (odds, deviations, reach) => odds.map((x, c) => [-1, 1].map((side) => expit(x + side * reach * deviations[c])));
 const expit = (x) => 1 / (1 + Math.exp(-x));
 
-async function makePosterior(given, network, target, gaps) {
+async function makePosterior(given, network, target, missingRule) {
   if (!given.posterior) return null;
   const make = { reference: makeReference, dirichlet: makeDirichlet, bootstrap: makeDraws }[given.method];
-  return make(given.posterior, network, target, gaps, given.reach);
+  return make(given.posterior, network, target, missingRule, given.reach);
 }
 
 // The models that were learnt from rows of random weights.
 async function makeDraws({ draws, reach }, network, target) {
-  const models = await Promise.all(draws.map(async ({ gaps, parents, ...own }) => {
+  const models = await Promise.all(draws.map(async ({ missing: missingRule, parents, ...own }) => {
     const nodes = network.nodes.map((node, k) => ({ ...node, parents: parents?.[k] ?? node.parents }));
     const drawn = await unpackNetwork({ ...own, kind: network.kind, nodes });
-    return makeModel(drawn, target, await unpackGaps(gaps), { log_rates: [] });
+    return makeModel(drawn, target, await unpackMissingRule(missingRule), { log_rates: [] });
   }));
   return function ends(codes, proba) {
     const drawn = models.map(({ posterior }) => logOdds(Array.from(posterior(codes))));
@@ -45,7 +45,7 @@ function polygamma(n, x) {
 }
 
 // As `tanager.posterior.dirichlet`: cumulants of the log odds, to first order in the logarithms of the tables.
-async function makeDirichlet(given, network, target, gaps, reach) {
+async function makeDirichlet(given, network, target, missingRule, reach) {
   const { nodes } = network, nClasses = nodes[target].states.length;
   const rows = await unpack(given.rows, Float64Array);
   const inference = makeInference(nodes, target);

@@ -38,12 +38,12 @@ function makeFeatures({ attributes, pairs, splits, codes: wide, left, mains, pai
 }
 
 // The root of the mean square by which the log odds of each class may be off; as `tanager.uncertainty.reference`.
-async function makeReference(packed, network, target, gaps, reach) {
+async function makeReference(packed, network, target, missingRule, reach) {
   const { nodes } = network, given = await unpackFeatures(packed, nodes);
   const { mean, factor, steps, rank } = given, size = given.means.length + 1, nOdds = mean.length / size;
   const features = makeFeatures(given);
   const coarseOf = (node, code) => (code < 0 ? (nodes[node].coarse ?? nodes[node].states).length : nodes[node].groups ? nodes[node].groups[code] : code);
-  const complete = gaps.imputation && makeCompletions(gaps.imputation, coarseOf);
+  const complete = missingRule.imputation && makeCompletions(missingRule.imputation, coarseOf);
   const times = (own, k) => { let sum = 0; for (let f = 0; f < size; f++) sum += own[f] * mean[k * size + f]; return sum; };
 
   function spread(own, k) {

@@ -2,11 +2,16 @@
 
 const FIRST_SHAPES = 24, FIRST_PAIRS = 12, MOST_TREE_PAIRS = 24, MOST_TRIPLES = 6;
 
-// The class that shapes are drawn for at first: the most frequent one.
-const usualClass = (network) => network.frequent;
+// The class that shapes are drawn for at first: the event, or the most frequent one.
+const usualClass = (network) => network.shown;
 
 function againstWords(classes, c) {
   return classes.length === 2 ? `${classes[c]} against ${classes[1 - c]}` : `${classes[c]} against the mean of the others`;
+}
+
+function chanceWords(network, c, values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)].map((odds) => brief(chanceAt(network, c, odds)));
+  return `chance of ${cut(network.nodes.at(-1).states[c], 20)}: ${low} to ${high}`;
 }
 
 const swatch = (kind) => el("span", { class: `swatch ${kind}` });
@@ -36,8 +41,18 @@ function effectViews(network, target, store) {
   };
 }
 
+// A picture, and a button and a click that show it large in a window of its own.
+function zoomable(title, draw) {
+  const open = () => {
+    const dialog = el("dialog", { "aria-label": title, onclose: () => dialog.remove() }, el("div", { class: "head" }, el("h3", {}, title), el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Close")), draw(LARGE));
+    document.body.append(dialog);
+    dialog.showModal();
+  };
+  return [el("div", { class: "zoomable", onclick: open }, draw(SMALL)), el("button", { type: "button", class: "quiet small", "aria-label": `Enlarge ${title}`, onclick: open }, "Enlarge")];
+}
+
 // Attributes that are exactly zero, alone and in all pairs, and that no tree asks for.
-function silentNodes({ nodes, pairs, trees }, target) {
+function idleNodes({ nodes, pairs, trees }, target) {
   const said = new Set(trees ? trees.attributes : []);
   pairs.forEach(({ parent, child, importance }) => { if (importance > 0) said.add(parent).add(child); });
   return range(target).filter((node) => nodes[node].importance === 0 && !said.has(node));
@@ -49,7 +64,7 @@ function showShapes(network, target, store, makePanel) {
   const section = byId("shapes");
   let c = usualClass(network), everything = false, same = true;
   const ranked = range(target).filter((node) => nodes[node].importance > 0).sort((a, b) => nodes[b].importance - nodes[a].importance || a - b);
-  const silent = silentNodes(network, target).map((node) => nodes[node].name);
+  const idle = idleNodes(network, target).map((node) => nodes[node].name);
   const choice = el("select", { id: "shape-class", onchange: () => { c = Number(choice.value); draw(); } }, classes.map((name, k) => el("option", { value: k, selected: k === c }, name)));
   const about = el("p", { class: "muted" });
   const scale = el("input", { type: "checkbox", id: "same-scale", checked: true, onchange: () => { same = scale.checked; draw(); } });
@@ -57,8 +72,9 @@ function showShapes(network, target, store, makePanel) {
   const correct = el("button", { type: "button", id: "correct", "aria-pressed": "false", onclick: () => { const on = panel.toggle(); correct.setAttribute("aria-pressed", String(on)); correct.textContent = on ? "Stop correcting" : "Correct the model"; } }, "Correct the model");
   const mains = el("div", { class: "columns shapes" }), twos = el("div", { id: "twos" }), threes = el("div", { id: "triples" });
   const more = el("button", { type: "button", onclick: () => { everything = !everything; draw(); } });
-  section.append(el("h2", { id: "shapes-title" }, "Shapes"), el("div", { class: "head" }, el("label", { class: "small" }, "log odds of ", choice), el("label", { class: "small" }, scale, " same scale for all"), el("span", { class: "buttons" }, correct)), about, panel.panel, mains,
-    ...(silent.length ? [el("p", { class: "muted small", id: "silent" }, `Exactly zero, so of no say: ${silent.join(", ")}.`)] : []), twos, threes, more);
+  byId("static-shapes").remove();
+  section.append(el("div", { class: "head" }, el("label", { class: "small" }, "log odds of ", choice), el("label", { class: "small" }, scale, " same scale for all"), el("span", { class: "buttons" }, correct)), about, panel.panel, mains,
+    ...(idle.length ? [el("details", { class: "muted small", id: "idle" }, el("summary", {}, `${plural(idle.length, "attribute")} without any effect`), el("ul", { class: "names" }, idle.map((name) => el("li", {}, name))))] : []), twos, threes, more);
   // Drawn when scrolled to: a wide table has thousands of steps.
   const watcher = new IntersectionObserver((entries) => entries.forEach((entry) => {
     if (!entry.isIntersecting) return;
@@ -76,11 +92,11 @@ function showShapes(network, target, store, makePanel) {
     watcher.disconnect();
     const pairs = pairsToDraw(network, MOST_TREE_PAIRS), triples = treeShapes(network)?.triples(MOST_TRIPLES) ?? [];
     const widest = Math.max(...range(target).map((node) => mainEffect(network, node, c).largest));
-    about.textContent = `Each attribute's part of the log odds of ${againstWords(classes, c)}, the most important first.`
+    about.textContent = `Each attribute's part of the log odds of ${againstWords(classes, c)}, the most important first; in percent: the chance of ${classes[c]} that this makes of an average row, one with the base rate of ${brief(chanceAt(network, c, 0))}.`
       + (network.has_spreads ? ` The band reaches two standard deviations each way: ${network.prepared ? "how far off the curve may be, by what was learnt from the training rows" : "between fits on parts of the training rows"}.` : "") + " Below it: where the training rows are."
-      + (network.trees ? " A curve has what the trees say of the attribute alone, on average over the others as the training rows have them; what they say of several together is in the pairs and threes below, and counts in the importance." : "");
+      + (network.trees ? " A curve has the part of the trees that depends on the attribute alone, averaged over the others as the training rows have them; what depends on several attributes together is in the pairs and threes below." : "");
     mains.replaceChildren(...(everything ? ranked : ranked.slice(0, FIRST_SHAPES)).map((node) =>
-      shapeCard(nodes[node].name, `importance ${short(nodes[node].importance)}`, () => jump(() => store.pin(node)), () => mainShape(network, node, c, SMALL, same ? widest : 0), () => panel.below("node", node, c))));
+      shapeCard(nodes[node].name, chanceWords(network, c, mainEffect(network, node, c).states.map(({ value }) => value)), () => jump(() => store.pin(node)), () => mainShape(network, node, c, SMALL, same ? widest : 0), () => panel.below("node", node, c))));
     drawPairs(pairs);
     drawTriples(triples);
     more.hidden = ranked.length <= FIRST_SHAPES && pairs.length <= FIRST_PAIRS;
@@ -90,24 +106,24 @@ function showShapes(network, target, store, makePanel) {
   function drawPairs(pairs) {
     const reaches = pairs.map((pair) => pairEffect(network, pair, c).largest), hottest = Math.max(1e-9, ...reaches);
     const legend = el("p", { class: "heat-legend small muted" }, "Each cell: ", swatch("against"), "lowers ", swatch(""), `raises the log odds${same ? `, up to ±${short(hottest)}` : ", each map to its own largest"}.${network.given ? " The bar in a cell: how many rows of this page are in it." : ""}${pairs.some(({ deviations }) => deviations?.some((each) => each > 0)) && !network.edited ? " A ring: two standard deviations reach across zero." : ""}`);
-    const heats = (everything ? pairs : pairs.slice(0, FIRST_PAIRS)).map((pair, k) => shapeCard(pairName(network, pair), `importance ${short(pair.importance)}, up to ±${short(reaches[k])}`, pair.number < 0 ? null : () => jump(() => store.pinPair(pair.number)),
-      () => pairShape(network, pair, c, SMALL, null, same ? hottest : 0), () => (pair.number < 0 ? null : panel.below("pair", pair.number, c))));
-    twos.replaceChildren(...(pairs.length ? [el("h3", { class: "between" }, "Pairs: what two attributes say beyond their parts"), legend, el("div", { class: "columns shapes" }, heats)] : []));
+    const heats = (everything ? pairs : pairs.slice(0, FIRST_PAIRS)).map((pair, k) => shapeCard(pairName(network, pair), chanceWords(network, c, pairEffect(network, pair, c).values.flat()), pair.number < 0 ? null : () => jump(() => store.pinPair(pair.number)),
+      () => zoomable(pairName(network, pair), (size) => pairShape(network, pair, c, size, null, same ? hottest : 0)), () => (pair.number < 0 ? null : panel.below("pair", pair.number, c))));
+    twos.replaceChildren(...(pairs.length ? [el("h3", { class: "between" }, "Pairs: what two attributes add together, beyond each alone"), legend, el("div", { class: "columns shapes" }, heats)] : []));
   }
 
   // Small multiples: a heat map of two attributes for each part of the states of a third.
   function drawTriples(triples) {
     const card = ({ set, third, importance, panels }) => {
       const largest = Math.max(1e-9, ...panels.map(({ pair }) => pairEffect(network, pair, c).largest));
-      return shapeCard(set.map((node) => nodes[node].name).join(" & "), `importance ${short(importance)}, up to ±${short(largest)}, by ${nodes[third].name}`, null,
+      return shapeCard(set.map((node) => nodes[node].name).join(" & "), `up to ±${short(largest)} in log odds, by ${nodes[third].name}`, null,
         () => el("div", { class: "charts panels" }, panels.map(({ name, pair }) => el("figure", { class: "chart" }, el("figcaption", {}, `${nodes[third].name}: ${name}`), pairShape(network, pair, c, SMALL, null, largest)))), () => null, "wide");
     };
-    threes.replaceChildren(...(triples.length ? [el("h3", { class: "between" }, "Threes: what three attributes say beyond their pairs"), el("p", { class: "small muted" }, "A map of two for each part of the third; colours as above, each set to its own largest."), el("div", { class: "cards" }, triples.map(card))] : []));
+    threes.replaceChildren(...(triples.length ? [el("h3", { class: "between" }, "Threes: what three attributes add together, beyond their pairs"), el("p", { class: "small muted" }, "A map of two for each part of the third; colours as above, each set to its own largest."), el("div", { class: "cards" }, triples.map(card))] : []));
   }
 
   function jump(pin) {
     pin();
-    byId("what-if").scrollIntoView();
+    (byId("network") ?? byId("what-if")).scrollIntoView();
   }
   draw();
   return panel;

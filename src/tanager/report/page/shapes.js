@@ -1,5 +1,6 @@
 // Pictures of effects, as log odds of one class against the mean of the others: steps, bars and heat maps.
 
+const FEW_BINS = 6; // a number with so many bins or fewer is drawn as bars
 const SMALL = { width: 280, height: 150, most: 10 }, LARGE = { width: 620, height: 240, most: 30 };
 
 // e_c less the mean of the others' effects, at a cell of a table.
@@ -28,6 +29,10 @@ function pairEffect(network, { parent, child, table }, c) {
   return { values, largest: Math.max(1e-9, ...values.flat().map(Math.abs)) };
 }
 
+// The chance of a class for an average row, one with the base rate, after a change of its log odds.
+const chanceAt = (network, c, odds) => 1 / (1 + Math.exp(-(network.baseOdds[c] + odds)));
+const brief = (share) => `${Math.round(100 * share)} %`;
+
 const picture = ({ width, height }, words, ...children) => svg("svg", { class: "shape", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words }, ...children);
 const spoken = ({ name, value }) => `${name}: ${signed(value)}`;
 
@@ -47,11 +52,11 @@ function binPlaces(cuts, unit) {
 }
 
 function stepCurve(network, node, c, size, range_, mark) {
-  const { name, cuts, cut_labels: labels, gap } = network.nodes[node];
+  const { name, cuts, cut_labels: labels, missing_state } = network.nodes[node];
   const { states } = mainEffect(network, node, c);
   const bins = states.slice(0, cuts.length + 1);
   const { edges, marks, even } = binPlaces(cuts, labels);
-  const left = 40, right = gap ? 46 : 10, top = 8, strip = 20, w = size.width - left - right, h = size.height - top - strip - 24;
+  const left = 40, right = missing_state ? 78 : 42, top = 8, strip = 20, w = size.width - left - right, h = size.height - top - strip - 24;
   const px = (x) => left + w * x, py = (y) => top + h / 2 - ((h / 2) * y) / range_;
   const base = top + h + 4 + strip;
   const heights = bins.map(({ share }, k) => (even ? share : share / (edges[k + 1] - edges[k])));
@@ -59,32 +64,32 @@ function stepCurve(network, node, c, size, range_, mark) {
   const rect = (kind, k, y, tall, words) => svg("rect", { class: kind, x: px(edges[k]).toFixed(1), width: Math.max(0.4, w * (edges[k + 1] - edges[k])).toFixed(1), y: y.toFixed(1), height: Math.max(0, tall).toFixed(1) }, words ? svg("title", {}, words) : null);
   const band = bins.filter(({ spread }) => spread > 0).map(({ value, spread, code }) => rect("band", code, py(value + 2 * spread), py(value - 2 * spread) - py(value + 2 * spread)));
   const line = svg("polyline", { class: "line main", points: bins.flatMap(({ value }, k) => [edges[k], edges[k + 1]].map((x) => `${px(x).toFixed(1)},${py(value).toFixed(1)}`)).join(" ") });
-  const last = gap ? states.at(-1) : null;
-  const at = (code) => (last && code === last.code ? size.width - 22 : px((edges[code] + edges[code + 1]) / 2));
+  const last = missing_state ? states.at(-1) : null;
+  const at = (code) => (last && code === last.code ? size.width - 58 : px((edges[code] + edges[code + 1]) / 2));
   return picture(size, `Log odds of ${name}. ${[bins[0], bins.at(-1), ...(last ? [last] : [])].map(spoken).join("; ")}.`,
-    [-1, 0, 1].map((sign) => ticks(0, range_, 3).at(-1) * sign).map((y) => [svg("line", { class: y ? "grid" : "zero", x1: left, x2: size.width - 10, y1: py(y), y2: py(y) }), svg("text", { class: "tick end", x: left - 5, y: py(y) + 4 }, short(y, 2))]).flat(),
+    [-1, 0, 1].map((sign) => ticks(0, range_, 3).at(-1) * sign).map((y) => [svg("line", { class: y ? "grid" : "zero", x1: left, x2: size.width - 38, y1: py(y), y2: py(y) }), svg("text", { class: "tick end", x: left - 5, y: py(y) + 4 }, short(y, 2)), svg("text", { class: "tick end", x: size.width - 2, y: py(y) + 4 }, brief(chanceAt(network, c, y)))]).flat(),
     band, line,
     heights.map((tall, k) => rect("density", k, base - (strip * tall) / tallest, (strip * tall) / tallest)),
-    bins.map(({ value, share, spread, name: words }, k) => rect("target", k, top, base - top, `${words}: ${signed(value)}${spread ? ` ± ${(2 * spread).toFixed(2)}` : ""}, ${percent(share)} of the rows`)),
-    last ? [svg("line", { class: "line main", x1: size.width - 32, x2: size.width - 12, y1: py(last.value), y2: py(last.value) }, svg("title", {}, spoken(last))), svg("text", { class: "tick middle", x: size.width - 22, y: size.height - 5 }, "missing")] : null,
+    bins.map(({ value, share, spread, name: words }, k) => rect("target", k, top, base - top, `${words}: ${signed(value)}${spread ? ` ± ${(2 * spread).toFixed(2)}` : ""}, chance ${brief(chanceAt(network, c, value))}, ${percent(share)} of the rows`)),
+    last ? [svg("line", { class: "line main", x1: size.width - 68, x2: size.width - 48, y1: py(last.value), y2: py(last.value) }, svg("title", {}, spoken(last))), svg("text", { class: "tick middle", x: size.width - 58, y: size.height - 5 }, "missing")] : null,
     mark >= 0 ? [svg("line", { class: "here", x1: at(mark), x2: at(mark), y1: top, y2: base }), svg("circle", { class: "here", cx: at(mark), cy: py(states[mark].value), r: 4 })] : null,
     marks.map(([x, value, k], d) => svg("text", { class: `tick ${d === marks.length - 1 && x > 0.9 ? "end" : d === 0 && x < 0.08 ? "" : "middle"}`, x: px(x), y: size.height - 5 }, labels ? cut(labels[k], 12) : short(value, 4))));
 }
 
 // One line for each state, or for those that add most to the importance; by their effect unless they have an order.
 function stateBars(network, node, c, size, range_, mark) {
-  const { name, ordered } = network.nodes[node];
+  const { name, kind, ordered } = network.nodes[node];
   const { states } = mainEffect(network, node, c);
   const kept = [...states].sort((a, b) => b.share * b.value ** 2 - a.share * a.value ** 2).slice(0, size.most).map(({ code }) => code);
   if (mark >= 0 && !kept.includes(mark)) kept[kept.length - 1] = mark;
-  const shown = states.filter(({ code }) => kept.includes(code)).sort((a, b) => (ordered ? a.code - b.code : b.value - a.value));
+  const shown = states.filter(({ code }) => kept.includes(code)).sort((a, b) => (ordered || kind === "numeric" ? a.code - b.code : b.value - a.value));
   const left = Math.min(0.45 * size.width, 16 + 6.4 * Math.max(...shown.map((state) => Math.min(state.name.length, 26)))), w = size.width - left - 12, line = 20;
   const height = shown.length * line + (states.length > shown.length ? 38 : 20);
   const px = (x) => left + w / 2 + ((w / 2) * x) / range_;
   const widest = Math.max(...shown.map(({ share }) => share), 1e-12);
   const rows = shown.map(({ name: words, code, value, spread, share }, k) => {
     const y = k * line;
-    return svg("g", {}, svg("title", {}, `${words}: ${signed(value)}${spread ? ` ± ${(2 * spread).toFixed(2)}` : ""}, ${percent(share)} of the rows`),
+    return svg("g", {}, svg("title", {}, `${words}: ${signed(value)}${spread ? ` ± ${(2 * spread).toFixed(2)}` : ""}, chance ${brief(chanceAt(network, c, value))}, ${percent(share)} of the rows`),
       svg("rect", { class: "target", x: 0, width: size.width, y, height: line }),
       svg("text", { class: code === mark ? "tick end strong" : "tick end", x: left - 6, y: y + 13 }, cut(words, Math.floor((left - 10) / 6.2))),
       svg("rect", { class: value < 0 ? "bar against" : "bar", x: Math.min(px(0), px(value)).toFixed(1), width: Math.max(1, Math.abs(px(value) - px(0))).toFixed(1), y: y + 3, height: 9 }),
@@ -95,15 +100,15 @@ function stateBars(network, node, c, size, range_, mark) {
   const axis = height - (states.length > shown.length ? 22 : 4);
   return picture({ width: size.width, height }, `Log odds of ${name}. ${shown.map(spoken).join("; ")}.`, rows,
     svg("line", { class: "zero", x1: px(0), x2: px(0), y1: 0, y2: shown.length * line }),
-    [-1, 0, 1].map((sign) => ticks(0, range_, 3).at(-1) * sign).map((x) => svg("text", { class: "tick middle", x: px(x), y: axis }, short(x, 2))),
+    [-1, 0, 1].map((sign) => ticks(0, range_, 3).at(-1) * sign).map((x) => svg("text", { class: `tick ${x > 0 ? "end" : "middle"}`, x: x > 0 ? size.width - 2 : px(x), y: axis }, `${short(x, 2)} (${brief(chanceAt(network, c, x))})`)),
     states.length > shown.length ? svg("text", { class: "tick", x: 4, y: height - 4 }, `the ${shown.length} of ${states.length} states that matter most`) : null);
 }
 
 function mainShape(network, node, c, size, range_ = 0, mark = -1) {
   const { kind, cuts, states } = network.nodes[node];
-  if (states.length < 2) return el("p", { class: "muted small" }, "One state only: it tells nothing.");
+  if (states.length < 2) return el("p", { class: "muted small" }, "One state only: it is not informative.");
   const reach = Math.max(1e-3, range_, mainEffect(network, node, c).largest) * 1.05;
-  return (kind === "numeric" && cuts.length ? stepCurve : stateBars)(network, node, c, size, reach, mark);
+  return (kind === "numeric" && cuts.length >= FEW_BINS ? stepCurve : stateBars)(network, node, c, size, reach, mark);
 }
 
 // How many rows of the page are in each cell of a pair, of those with some states of a third; null for a page without rows.
@@ -158,10 +163,10 @@ function pairShape(network, pair, c, size, codes = null, reach = 0) {
   const deviation = (i, j) => (banded ? pair.deviations[(i * network.nodes[child].coarse.length + j) * nClasses + c] : 0);
   const here = (node, state) => codes && codes[node] >= 0 && network.nodes[node].groups[codes[node]] === state;
   const cells = down.flatMap((i, y) => across.map((j, x) => {
-    const value = values[i][j], spread = deviation(i, j), unsure = spread > 0 && Math.abs(value) < 2 * spread;
+    const value = values[i][j], spread = deviation(i, j), uncertain = spread > 0 && Math.abs(value) < 2 * spread;
     return svg("g", {}, svg("title", {}, `${network.nodes[parent].coarse[i]} and ${network.nodes[child].coarse[j]}: ${signed(value, decimals)}${spread ? ` ± ${(2 * spread).toFixed(decimals)}` : ""}${counts ? `, ${plural(counts[i][j], "row")}` : ""}`),
       svg("rect", { class: value < 0 ? "cell against" : "cell", "--heat": (Math.abs(value) / largest).toFixed(3), x: (left + x * w).toFixed(1), y: at(y), width: (w - 1).toFixed(1), height: h - 1 }),
-      unsure ? svg("circle", { class: "unsure", cx: (left + x * w + w - 5).toFixed(1), cy: (at(y) + 4).toFixed(1), r: Math.min(2.2, h / 6, w / 6).toFixed(1) }) : null,
+      uncertain ? svg("circle", { class: "uncertain", cx: (left + x * w + w - 5).toFixed(1), cy: (at(y) + 4).toFixed(1), r: Math.min(2.2, h / 6, w / 6).toFixed(1) }) : null,
       size === LARGE && w > 38 && h > 14 ? svg("text", { class: "tick middle ink", x: left + x * w + w / 2, y: at(y) + h / 2 + (banded ? -2 : 3) }, signed(value, decimals)) : null,
       size === LARGE && w > 38 && h > 30 && spread ? svg("text", { class: "tick middle ink", x: left + x * w + w / 2, y: at(y) + h / 2 + 11 }, `± ${(2 * spread).toFixed(decimals)}`) : null,
       counts && counts[i][j] ? svg("rect", { class: "density", x: (left + x * w).toFixed(1), y: (at(y) + h - 4).toFixed(1), width: (((w - 1) * counts[i][j]) / most_rows).toFixed(1), height: 3 }) : null,

@@ -203,11 +203,11 @@ function inPanels(network, leaves, set, importance) {
 }
 
 // States of an attribute in at most four groups: neighbours with about equally many rows, or the most frequent ones.
-function panelGroups({ coarse, groups, density, kind, ordered, gap, cuts, cut_labels: labels }) {
+function panelGroups({ coarse, groups, density, kind, ordered, missing_state: missing, cuts, cut_labels: labels }) {
   const shares = new Float64Array(coarse.length);
   groups.forEach((group, s) => { shares[group] += density[s]; });
   if (coarse.length <= MOST_PANELS) return { groups, names: coarse };
-  const last = coarse.length - (gap ? 1 : 0), few = MOST_PANELS - (gap ? 1 : 0);
+  const last = coarse.length - (missing ? 1 : 0), few = MOST_PANELS - (missing ? 1 : 0);
   let of;
   if (kind === "numeric" || ordered) {
     let below = 0;
@@ -220,7 +220,7 @@ function panelGroups({ coarse, groups, density, kind, ordered, gap, cuts, cut_la
     of = range(last).map((g) => (frequent.includes(g) ? frequent.indexOf(g) : few - 1));
   }
   const n = 1 + Math.max(...of);
-  if (gap) of.push(n);
+  if (missing) of.push(n);
   const members = (k) => range(of.length).filter((g) => of[g] === k);
   const edge = (s) => (labels ? labels[s] : short(cuts[s], 4));
   const name = (own) => {
@@ -229,5 +229,5 @@ function panelGroups({ coarse, groups, density, kind, ordered, gap, cuts, cut_la
     const low = groups.indexOf(own[0]) - 1, high = groups.lastIndexOf(own.at(-1));
     return low < 0 ? `< ${edge(high)}` : high >= cuts.length ? `≥ ${edge(low)}` : `${edge(low)} to ${edge(high)}`;
   };
-  return { groups: groups.map((group) => of[group]), names: range(n + (gap ? 1 : 0)).map((k) => name(members(k))) };
+  return { groups: groups.map((group) => of[group]), names: range(n + (missing ? 1 : 0)).map((k) => name(members(k))) };
 }

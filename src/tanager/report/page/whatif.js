@@ -8,10 +8,10 @@ const NO_BASELINE = 5e-5; // a smaller one is not worth a line, as in `tanager.e
 function explained({ kind, pairs, trees }) {
   if (kind === "tables") return "each known attribute, given its parents, adds its part.";
   const alone = trees ? "each attribute adds its effect and its part of the trees" : "each attribute adds its effect";
-  return pairs.length ? `${alone}, and each pair what it says beyond them.` : `${alone}.`;
+  return pairs.length ? `${alone}, and each pair what it adds beyond them.` : `${alone}.`;
 }
 
-function makeOutcome(network, target, model, gaps, base, store, decision, intervals) {
+function makeOutcome(network, target, model, missingRule, base, store, decision, intervals) {
   const { nodes } = network;
   const classes = nodes[target].states;
   const decide = makeDecide(decision, classes.length);
@@ -54,7 +54,7 @@ function makeOutcome(network, target, model, gaps, base, store, decision, interv
     const reach = intervals ? el("span", { class: "reaches" }) : null, ends = intervals ? el("span", { class: "ends-words muted small" }) : null;
     return { fill, figure, reach, ends, row: el("div", { class: "class-row" }, el("span", { class: "label", title: name }, name), el("span", { class: "track-holder" }, el("span", { class: "track" }, fill), reach), figure, ends) };
   });
-  const sure = intervals ? el("p", { class: "muted small", id: "sure" }) : null;
+  const certainty = intervals ? el("p", { class: "muted small", id: "interval-words" }) : null;
 
   // The interval of each class as a line across its bar, and in figures.
   function showIntervals({ proba }, { codes, row }) {
@@ -69,8 +69,8 @@ function makeOutcome(network, target, model, gaps, base, store, decision, interv
       ends.textContent = `${percent(low).replace(" %", "")} to ${percent(high)}`;
       ends.title = `${low} to ${high}`;
     });
-    sure.textContent = intervals.words(found);
-    byId("classes").append(sure);
+    certainty.textContent = intervals.words(found);
+    byId("classes").append(certainty);
   }
 
   function showClasses({ proba, ranked, favoured, other }) {
@@ -88,14 +88,14 @@ function makeOutcome(network, target, model, gaps, base, store, decision, interv
 
   function label(part, codes) {
     if (part.node === target) return part.base ? ["base rate", `of ${nodes[target].name}`] : ["baseline:", base.baseline];
-    if (part.rest) return [gaps.rest, gaps.meaning];
+    if (part.rest) return [missingRule.rest, missingRule.meaning];
     const both = part.other === undefined ? [part.node] : [part.node, part.other];
     return [both.map((node) => nodes[node].name).join(" & "), both.map((node) => words(node, codes[node], part)).join(" & ")];
   }
 
   // "< 2" and ">= 3" say themselves how they stand to the name. A pair knows the coarse states.
   function words(node, code, part) {
-    if (code < 0) return "unknown";
+    if (code < 0) return "not given";
     if (part.other !== undefined) return nodes[node].coarse[nodes[node].groups[code]];
     const state = nodes[node].states[code], value = store.state.values[node];
     if (value !== null && code === store.state.codes[node]) return `= ${rawText(nodes[node], value)}`;
@@ -105,7 +105,7 @@ function makeOutcome(network, target, model, gaps, base, store, decision, interv
   function showReasons({ parts, favoured, other }, codes) {
     const first = parts.filter((part) => part.node === target && (part.base || Math.abs(part.value) >= NO_BASELINE));
     const known = (part) => codes[part.node] >= 0 && !(codes[part.other] < 0);
-    // A pair that says nothing, here or anywhere, is not worth a line.
+    // A pair that adds nothing is not worth a line.
     const rest = parts.filter((part) => part.node !== target && known(part) && (part.pair === undefined || part.value !== 0));
     const unknown = parts.filter((part) => part.node !== target && !part.rest && !known(part));
     const shown = allReasons ? rest : rest.slice(0, MAX_REASONS_SHOWN);
@@ -114,7 +114,7 @@ function makeOutcome(network, target, model, gaps, base, store, decision, interv
     const row = (part) => ({ words: label(part, codes), value: part.value, summed: part.summed, start: part.base, margin: intervals?.margin(part, codes, favoured) });
     const together = (list, words) => (list.length ? [{ words, value: list.reduce((sum, part) => sum + part.value, 0), summed: [] }] : []);
     const rows = [...first.map(row), ...shown.map(row), ...together(hidden, [plural(hidden.length, `other ${what}`), ""]),
-      ...together(unknown, ["unknown attributes", "at their means"]),
+      ...together(unknown, ["attributes not given", "at their means"]),
       ...parts.filter((part) => part.rest).map(row)];
     const total = parts.reduce((sum, part) => sum + part.value, 0);
     let at = 0;
@@ -125,7 +125,7 @@ function makeOutcome(network, target, model, gaps, base, store, decision, interv
     const place = (x) => `${(100 * (Math.min(high, Math.max(low, x)) - low)) / span}%`;
     const list = el("ol", { class: "waterfall", "--zero": place(0) }, rows.map((row) => {
       const start = Math.min(row.from, row.to), end = Math.max(row.from, row.to);
-      const summed = row.summed.length ? `Unknown and summed out with it: ${row.summed.map((node) => nodes[node].name).join(", ")}` : null;
+      const summed = row.summed.length ? `Not given and summed out with it: ${row.summed.map((node) => nodes[node].name).join(", ")}` : null;
       return el("li", { class: row.total ? "total" : null, title: summed },
         el("span", { class: "label", title: row.words.join(" ") }, row.words[0], " ", el("span", { class: "muted" }, row.words[1]),
           summed ? el("span", { class: "mark", "aria-hidden": "true" }, " ∑") : null, summed ? el("span", { class: "sr" }, summed) : null),
@@ -139,7 +139,7 @@ function makeOutcome(network, target, model, gaps, base, store, decision, interv
       ? el("button", { type: "button", class: "quiet", onclick: () => { allReasons = !allReasons; showReasons({ parts, favoured, other }, codes); } }, allReasons ? "Show fewer" : "Show all") : null;
     byId("waterfall").replaceChildren(
       el("p", { class: "muted small" }, "Log odds for ", el("span", { class: "favoured-name" }, classes[favoured]), " against ",
-        el("span", { class: "other-name" }, classes[other]), `; ${explained(network)} ${gaps.words}${intervals && !network.edited ? ` ±: half of a ${percent(intervals.level).replace(".0", "")} interval.` : ""}${parts.some((part) => part.summed.length) ? " ∑: with this part." : ""}`),
+        el("span", { class: "other-name" }, classes[other]), `; ${explained(network)} ${missingRule.words}${intervals && !network.edited ? ` ±: half of a ${percent(intervals.level).replace(".0", "")} interval.` : ""}${parts.some((part) => part.summed.length) ? " ∑: with this part." : ""}`),
       el("p", { class: "columns-of muted small", "aria-hidden": "true" }, el("span", {}, "log odds"), el("span", {}, classes.length > 2 ? "P of the two" : `P(${cut(classes[favoured], 14)})`)),
       list, ...(button ? [button] : []));
   }
