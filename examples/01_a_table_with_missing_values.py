@@ -14,7 +14,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 
 from tanager import AdditiveClassifier
-from tanager.plots import plot_effects
+from tanager.plots import effects
 
 wine = load_wine(as_frame=True)
 X, y = wine.data, wine.target.map(dict(enumerate(wine.target_names))).rename("cultivar")
@@ -47,5 +47,5 @@ for n_known in (1, 3, 6, X.shape[1]):
 # %%
 # The strongest effects: curves for numbers, bars for words.
 
-plot_effects(clf.model_)
+effects(clf.model_)
 plt.show()

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from tanager import AdditiveClassifier, explain
-from tanager.plots import plot_effects
+from tanager.plots import effects
 
 # %%
 # Rows of which the truth is known: risk rises with age, is least at a middling dose, and one drug helps the young only.
@@ -35,5 +35,5 @@ print(explain(clf))
 # %%
 # The pair of drug and age is found; shoe size is not informative.
 
-plot_effects(clf.model_)
+effects(clf.model_)
 plt.show()

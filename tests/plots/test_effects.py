@@ -17,8 +17,8 @@ from plots.conftest import assert_apart
 from tanager import AdditiveClassifier, NaiveBayesClassifier, OptionError, explain
 from tanager.additive.importance import class_odds, effect_strength
 from tanager.additive.model import AdditiveModel
-from tanager.plots import plot_effect, plot_effects, plot_network, plot_waterfall
-from tanager.plots.effects import bin_edges
+from tanager.plots import effects, plot_effect, plot_network, plot_waterfall
+from tanager.plots.effect_plots import bin_edges
 from tanager.table.schema import ColumnSchema
 
 IRIS = load_iris(as_frame=True)
@@ -142,7 +142,7 @@ def test_a_pair_is_a_heat_map_of_its_log_odds_either_way_round():
 def test_strange_columns_are_drawn_with_labels_apart(column):
     network = one_column(column, 3)
     assert_no_overlap(plot_effect(network, column.name))
-    plot_effects(network)[0].figure.canvas.draw()
+    effects(network)[0].figure.canvas.draw()
 
 
 def test_edges_increase_and_stay_on_their_side_of_zero():
@@ -155,17 +155,17 @@ def test_edges_increase_and_stay_on_their_side_of_zero():
 
 def test_the_strongest_effects_come_first():
     network = effect_network(1, n_classes=3)
-    axes = plot_effects(network, max_effects=5)
+    axes = effects(network, max_effects=5)
     strength = np.sort(effect_strength(network))[::-1]
     assert [ax.get_title("right") for ax in axes] == [f"{each:.2f}" for each in strength[:5]]
-    assert len(plot_effects(network, max_effects=99)) == len(strength)
+    assert len(effects(network, max_effects=99)) == len(strength)
     with pytest.raises(OptionError, match="max_effects=0"):
-        plot_effects(network, max_effects=0)
+        effects(network, max_effects=0)
 
 
 def test_effects_are_drawn_of_a_classifier_and_tables_are_refused():
     clf = AdditiveClassifier().fit(IRIS.data, IRIS.target)
-    for ax in plot_effects(clf):
+    for ax in effects(clf):
         assert_no_overlap(ax)
     with pytest.raises(OptionError, match="tables, not effects"):
         plot_effect(NaiveBayesClassifier().fit(IRIS.data, IRIS.target), IRIS.data.columns[0])

@@ -82,7 +82,7 @@ def test_a_loaded_row_shows_its_interval_and_the_margins_of_its_parts(page, tmp_
         assert float(words.strip(" ±")) == pytest.approx(parts[name], abs=0.0051)
     # A corrected model is another one.
     page.run("window.tanagerReport.edits.add({what: 'remove', attributes: ['job'], reason: 'r', who: '', when: ''})")
-    assert "prepared again" in page.text("#sure")
+    assert "prepared again" in page.text("#interval-words")
     assert page.count(".waterfall .margin") == 0
 
 
@@ -93,7 +93,7 @@ def test_where_the_posterior_does_not_fit_the_rows_of_the_page_have_intervals(pa
     for name in ("ROOM_FOR_ALL", "ROOM_FOR_POSTERIOR"):
         monkeypatch.setattr(collect, name, 10)
     page.open(report(clf, X, path=tmp_path / "page.html"))
-    assert "predict_interval" in page.text("#sure")
+    assert "predict_interval" in page.text("#interval-words")
     page.load_row(7)
     shown = page.run("return [...document.querySelectorAll('.ends-words')].map((each) => each.title.split(' to '))")
     expected = clf.predict_interval(X.iloc[[7]])
@@ -112,7 +112,7 @@ def test_heat_maps_ring_the_cells_whose_band_reaches_across_zero(page, tmp_path)
     page.wait("return document.querySelectorAll('#details .cell').length > 0")
     cells = page.run(
         "return [...document.querySelectorAll('#details .shape g')]"
-        ".map((each) => [each.querySelector('title').textContent, each.querySelector('.unsure') !== null])"
+        ".map((each) => [each.querySelector('title').textContent, each.querySelector('.uncertain') !== null])"
     )
     label = page.run("return window.tanagerReport.store.favoured")
     found = clf.effect_interval(*names, level=0.9544997)  # two standard deviations of a normal

@@ -18,6 +18,7 @@ from tanager.network.columns import HasColumns, Term
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.network.network import Network
 from tanager.parameters.protocol import ParameterTrace
+from tanager.registry import list_names
 from tanager.runtime.resources import map_threads
 from tanager.structure.dag import Dag
 from tanager.table.columns import code_dtype
@@ -347,3 +348,17 @@ class AdditiveTrace(ParameterTrace):
     validation_losses: tuple[tuple[str, float], ...] = ()
     change_of_p: float | None = None
     seconds: float | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        """A few lines: what was chosen, what was tried, and how long it took."""
+        lines = [f"AdditiveTrace: {self.pairs:,} pairs, trees weigh {_percent(round(self.tree_share, 2))}"]
+        if self.tree_forests:
+            lines[0] += f" ({self.tree_forests:,} forests of {self.tree_rounds:,} rounds)"
+        for words, names in (("without effect", self.zero_attributes), ("monotone", self.monotone)):
+            if names:
+                lines.append(f"{words}: {list_names(names)}")
+        if self.validation_losses:
+            best, loss = min(self.validation_losses, key=lambda tried: tried[1])
+            lines.append(f"tried on the folds: {len(self.validation_losses)}; the best is {best}, log-loss {loss:.4g}")
+        took = [] if self.seconds is None else [f"the fit took {self.seconds:.3g} s"]
+        return "\n  ".join([*lines, *took])

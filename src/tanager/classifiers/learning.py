@@ -187,6 +187,17 @@ class Trace:
     parameters: ParameterTrace
     seconds: float | None = field(default=None, compare=False)
 
+    def __repr__(self) -> str:
+        """A few lines: the steps of the search and the values of each iteration are many."""
+        single = {name: value for name, value in vars(self.parameters).items() if isinstance(value, int | float | str)}
+        learnt = ", ".join(
+            f"{name}={value:.4g}" if type(value) is float else f"{name}={value}" for name, value in single.items()
+        )
+        steps = f"{len(self.structure):,} steps of the search"
+        last = f"; the last: {self.structure[-1].action}" if self.structure else ""
+        took = "" if self.seconds is None else f"\n  the fit took {self.seconds:.3g} s"
+        return f"Trace: {steps}{last}\n  {type(self.parameters).__name__}: {learnt}{took}"
+
 
 @dataclass(frozen=True)
 class Learnt:

@@ -22,7 +22,7 @@ from tanager.table.schema import Category
 from tanager.uncertainty.interval import reach
 from tanager.uncertainty.posterior import term_deviations
 
-ROWS_IN_TEXT, TERMS_IN_TEXT = 10, 40
+ROWS_IN_TEXT, TERMS_IN_TEXT = 10, 10
 LEVEL = 0.9
 NO_BASELINE = 5e-5  # a smaller one is 0.0000 in words
 

@@ -121,13 +121,12 @@ class Quality:
         """The number of the class that is the event."""
         return event_code(self.event, self.classes.tolist(), self.base_rate.tolist())
 
-    def of_event(self, confusion: NDArray[np.intp] | None = None) -> EventQuality | None:
-        """What is predicted about the event, by the most probable class unless the rows decided are given."""
+    def of_event(self) -> EventQuality | None:
+        """What is predicted about the event; None where no class is."""
         code = self.event_code
         if code is None:
             return None
-        counts = self.confusion if confusion is None else confusion
-        return EventQuality.of(counts, code, self.classes.tolist()[code], self.event is None)
+        return EventQuality.of(self.confusion, code, self.classes.tolist()[code], self.event is None)
 
     def by_fold(self) -> list[Measures]:
         """The measures of the predictions of each model."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tanager.plots.effects import plot_effect, plot_effects
+from tanager.plots.effect_plots import effects, plot_effect
 from tanager.plots.heatmap import plot_table
 from tanager.plots.network import plot_network
 from tanager.plots.quality import plot_calibration, plot_stability
 from tanager.plots.waterfall import plot_waterfall
 
 __all__ = [
+    "effects",
     "plot_calibration",
     "plot_effect",
-    "plot_effects",
     "plot_network",
     "plot_stability",
     "plot_table",
@@ -21,6 +21,7 @@ __all__ = [
 # Names of earlier versions, and what to use instead.
 _MOVED = {
     "plot_checkup": "use check(X, y).plot()",
+    "plot_effects": "it is now tanager.plots.effects",
     "plot_learning_curve": "use sklearn.model_selection.LearningCurveDisplay",
     **dict.fromkeys(
         ("MeanRanks", "PairedValues", "plot_critical_difference", "plot_scatter"),

@@ -16,7 +16,6 @@ import numpy as np
 
 from tanager.additive.model import AdditiveTrace, AnyModel
 from tanager.classifiers.base import TableClassifier
-from tanager.metrics.quality import NAMES, show
 from tanager.parameters.protocol import ParameterTrace
 from tanager.report.json_page import Json, number
 from tanager.version import __version__
@@ -191,7 +190,7 @@ def make_card(content: dict[str, Any]) -> dict[str, Json]:
         "Responsible": [about["author"] or NOT_STATED],
         "Data": data_sentences(content),
         "Model": [f"{about['model']}.", *content["learning"]["sentences"], *origin_sentences(about)],
-        "Quality": [*event_sentences(content["event"]), *quality_sentences(quality)],
+        "Quality": [*(content["event"] or {"words": []})["words"], *quality_sentences(quality)],
         "Decision": [f"{about['decision']}."] if about["decision"] else [],
         "Limits": limit_sentences(content),
     }
@@ -202,7 +201,7 @@ def make_card(content: dict[str, Any]) -> dict[str, Json]:
         "date": about["date"],
         "version": content["version"],
         "sections": [[name, list(lines)] for name, lines in sections.items() if lines],
-        "measures": [] if quality is None else measure_lines(quality),
+        "measures": [] if quality is None else quality["measures"],
     }
 
 
@@ -211,37 +210,6 @@ def origin_sentences(about: dict[str, Any]) -> list[str]:
     options = ", ".join(f"{name}={value}" for name, value in about["options"])
     sentences = [f"Options that were set: {options}." if options else "All options have their defaults."]
     return [*sentences, *([f"SHA-256 of the model file: {about['hash']}."] if about["hash"] else [])]
-
-
-def event_sentences(event: dict[str, Any] | None) -> list[str]:
-    """How many cases of the event are found and how many alarms are right; of many classes those missed most."""
-    if event is None:
-        return []
-    if event["code"] is None:
-        return [f"Of 100 cases of {label} it finds {words} ({ends})." for label, words, ends, *_ in event["missed"]]
-    (found, ends, *_), (right, right_ends, _, alarms), (cases, *_) = (event[key] for key in ("found", "right", "cases"))
-    alarm = f"of 100 alarms {right} are right ({right_ends})" if alarms else "it never raises an alarm"
-    first = f"Finds {found} of 100 cases of {event['label']} (95 % interval {ends})"
-    return [f"{first}; {alarm}; {cases} of 100 rows are cases."]
-
-
-def measure_lines(quality: dict[str, Any]) -> list[Json]:
-    """[measure, value, interval, base rate's] of each, in words."""
-
-    def words(name: str, value: float | None) -> str:
-        return show(name, np.nan if value is None else value)
-
-    return [
-        [
-            title,
-            words(name, quality[name]),
-            " to ".join(words(name, end) for end in quality["intervals"][name])
-            if quality["intervals"][name][0] is not None
-            else "-",
-            words(name, quality["base_rate"][name]),
-        ]
-        for name, title in NAMES.items()
-    ]
 
 
 def data_sentences(content: dict[str, Any]) -> list[str]:

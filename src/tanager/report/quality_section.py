@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from tanager.metrics import (
     most_missed,
     one_hot,
 )
-from tanager.metrics.quality import sampled_rows
+from tanager.metrics.quality import event_line, measure_rows, sampled_rows
 from tanager.report.data_section import PageRows
 from tanager.report.json_page import Json, number, numbers
 from tanager.runtime.progress import working
@@ -144,6 +144,7 @@ def describe_quality(quality: Quality, decision: Decision | None = None) -> dict
     return {
         "split": quality.split,
         "n_rows": quality.n_rows,
+        "measures": [list(line) for line in measure_rows(quality)],
         **{name: number(value) for name, value in quality.measures._asdict().items()},
         "intervals": {
             name: [number(low, 4), number(high, 4)]
@@ -170,14 +171,14 @@ def describe_event(quality: Quality, decided: dict[str, Json] | None) -> dict[st
 
     Of many classes without an event `missed` has those of which the smallest share is found.
     """
-    confusion = quality.confusion if decided is None else np.array(decided["confusion"])
-    event = quality.of_event(confusion)
-    described: dict[str, Json] = {"code": quality.event_code, "missed": []}
+    if decided is not None:
+        quality = replace(quality, confusion=np.array(decided["confusion"]))
+    event, missed = quality.of_event(), most_missed(quality.confusion)
+    described: dict[str, Json] = {"code": quality.event_code, "words": [event_line(quality)], "missed": []}
     if event is None:
-        described["missed"] = [[str(quality.classes[k]), *_share(each)] for k, each in most_missed(confusion)]
-        return described
-    described |= {"label": str(event.label), "rarer": event.rarer}
-    return described | {name: _share(getattr(event, name)) for name in ("found", "right", "cases")}
+        return described | {"missed": [[str(quality.classes[k]), *_share(each)] for k, each in missed]}
+    shares = {name: _share(getattr(event, name)) for name in ("found", "right", "cases")}
+    return described | {"label": str(event.label), "rarer": event.rarer, **shares}
 
 
 def _share(share: Share) -> list[Json]:

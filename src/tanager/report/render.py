@@ -112,6 +112,13 @@ def _context(content: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _matrix(quality: dict[str, Any], decided: dict[str, Any] | None) -> list[list[int]]:
+    """The rows of each true class by the class predicted or decided, and by whether a person is asked."""
+    if decided is None:
+        return list(quality["confusion"])
+    return [row if decided["asks"] else row[:-1] for row in decided["confusion"]]
+
+
 def _tiles(quality: dict[str, Any], lines: list[list[str]]) -> list[tuple[object, ...]]:
     """Of each measure its words, and its place and that of its interval on a scale from the base rate to perfect."""
     rare = sum(0 < each["support"] < FEW_OF_A_CLASS for each in quality["classes"])

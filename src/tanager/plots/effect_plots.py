@@ -75,9 +75,7 @@ def plot_effect(
     return ax
 
 
-def plot_effects(
-    model: TableClassifier | AdditiveModel, *, max_effects: int = 12, of: Category | None = None
-) -> list[Axes]:
+def effects(model: TableClassifier | AdditiveModel, *, max_effects: int = 12, of: Category | None = None) -> list[Axes]:
     """Draw the strongest main and pair effects on a figure of their own, the strongest first; see `plot_effect`.
 
     The number above each is its strength: the root mean square of its log odds (`Overall`), in nats.
