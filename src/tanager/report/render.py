@@ -91,11 +91,7 @@ def _context(content: dict[str, Any]) -> dict[str, Any]:
         "has_shapes": network["kind"] == "effects",
         "has_network": network["kind"] == "tables" or any(strength for *_, strength in network["pairs"]),
         "tiles": [] if quality is None else _tiles(quality, content["card"]["measures"]),
-        "matrix": decided["confusion"]
-        if decided and len(classes) <= len(quality["curves"])
-        else None
-        if quality is None
-        else quality["confusion"],
+        "matrix": None if quality is None or quality["confusion"] is None else _matrix(quality, decided),
         "decided_rows": [
             [
                 *(rule["rule"], short(rule["cost"], 4), f"{short(rule['low'], 4)} to {short(rule['high'], 4)}"),
