@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import train_test_split
 
 from tanager import AdditiveClassifier, FixedDecisionClassifier, counterfactuals, cross_validate_model, explain
-from tanager.plots import plot_effects
+from tanager.plots import effects
 
 data = load_breast_cancer(as_frame=True)
 X = data.data[["mean texture", "mean area", "mean concave points", "worst texture", "worst area", "worst concavity"]]
@@ -65,7 +65,7 @@ print(quality)
 # The first line says how much of the model you can read. The largest effects follow.
 
 print(repr(clf))
-plot_effects(clf.model_, max_effects=6)
+effects(clf.model_, max_effects=6)
 plt.show()
 
 # %%

@@ -38,7 +38,7 @@ def describe_curves(network: AnyModel, shown: int, base: float) -> list[Json]:
 
     A state has its name, its log odds, the chance of the class for an average row, and its share of the rows.
     """
-    if not isinstance(network, AdditiveModel):
+    if network.kind != "effects":
         return []
     strength = effect_strength(network)[: len(network.mains)]
     odds = main_odds(network, shown)
