@@ -203,12 +203,41 @@ def test_demo_measures_and_saves_a_model_that_predicts(tmp_path, monkeypatch, ca
     assert err == ""
     assert all(
         word in out
-        for word in ("breast_cancer.csv: 569 rows", "accuracy", "a/b/report.html", "tanager predict a/b/model.json")
+        for word in (
+            *("breast_cancer.csv: 569 rows", "accuracy", "base rate alone", "TAN, conditional", "additive model"),
+            *("a/b/report.html", "tanager predict a/b/model.json"),
+        )
     )
     assert run(["predict", "a/b/model.json", "a/b/breast_cancer.csv"]) == 0
     predicted = capsys.readouterr().out.splitlines()[1:]
     truth = read_table("a/b/breast_cancer.csv").column("diagnosis").to_pylist()
     assert accuracy_score(truth, predicted) > 0.95
+
+
+def test_an_estimate_is_on_the_line_through_two_parts_and_writes_nothing(tmp_path, monkeypatch, capsys):
+    """A clock that shows a microsecond for each row of the fit that just ended, and a millisecond for each fit."""
+    monkeypatch.chdir(tmp_path)
+    clock, fit = [0.0], BayesianNetworkClassifier.fit
+
+    def timed(self, X, y, sample_weight=None):
+        clock[0] += 1e-3 + 1e-6 * X.num_rows
+        return fit(self, X, y, sample_weight)
+
+    monkeypatch.setattr(BayesianNetworkClassifier, "fit", timed)
+    monkeypatch.setattr("tanager.classifiers.estimate.time.perf_counter", lambda: clock[0])
+    rows = [f"{k % 7},{'ab'[k % 2]}" for k in range(4_000)]
+    Path("rows.csv").write_text("\n".join(["x,y", *rows]))
+    command = ["fit", "rows.csv", "--class", "y", "--structure", "naive-bayes", "--estimate"]
+    assert run([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["seconds"] == pytest.approx(1e-3 + 1e-6 * 4_000)
+    assert 0 < found["bytes"] < found["available"]
+    assert run(command) == 0
+    assert "time: about 0.0 s;" in capsys.readouterr().out
+    Path("few.csv").write_text("\n".join(["x,y", *rows[:700]]))
+    assert run(["fit", "few.csv", "--class", "y", "--estimate"]) != 0
+    assert "at least 800 rows; got 700" in capsys.readouterr().err
+    assert sorted(path.name for path in Path().iterdir()) == ["few.csv", "rows.csv"]
 
 
 def test_warnings_are_one_line_each(tmp_path, monkeypatch, capsys):

@@ -11,14 +11,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tanager.cli import options
+from tanager.cli.output import new_table, print_table
+from tanager.runtime.progress import working
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from tanager.cli.training_data import NamedLabels
     from tanager.files.paths import OutputKind
+    from tanager.metrics import Quality
 
 CLASS = "diagnosis"
+COMPARED = {"naive Bayes": "naive-bayes:frequency", "TAN": "tan:fcll:frequency", "TAN, conditional": "tan:fcll"}
+"""What the model is compared with: Bayesian networks, as `tanager compare` writes them."""
 
 
 def demo(
@@ -27,7 +34,9 @@ def demo(
     ] = Path("tanager-demo"),
     force: options.Force = False,
 ) -> None:
-    """Fit a model to 569 breast cancer diagnoses, measure it and write a page about it; nothing is downloaded.
+    """Fit a model to 569 breast cancer diagnoses, compare it with Bayesian networks and write a page about it.
+
+    The table comes with scikit-learn: nothing is downloaded.
 
     Examples:
 
@@ -52,7 +61,9 @@ def demo(
     clf, quality = fit_rows(X, y, options.ModelOptions())
     save_model(clf, model, quality=quality)
     write_page(clf, X, y, path=page, quality=quality, about=About("Breast cancer", "To show what Tanager does."))
-    print(f"{table}: {X.num_rows} rows, {X.num_columns} attributes\n\n{quality}")
+    print(f"{table}: {X.num_rows} rows, {X.num_columns} attributes\n\n{quality}\n")
+    if quality is not None:
+        _print_comparison(X, y, quality)
     print(f"\nThe model is in {model}. Open {page} in a browser to see it and ask it what-if questions. Then try:")
     for command in (["evaluate", str(table), "--class", CLASS], ["predict", str(model), str(table), "--proba"]):
         print(f"  {shlex.join(['tanager', *command])}")
@@ -78,6 +89,25 @@ def _breast_cancer() -> tuple[pa.Table, NamedLabels]:
     y = bunch.target_names[bunch.target].view(NamedLabels)
     y.name = CLASS
     return X, y
+
+
+def _print_comparison(X: pa.Table, y: NDArray[np.generic], quality: Quality) -> None:
+    """The base rate, Bayesian networks and the additive model, on the same folds."""
+    from tanager.evaluate.cross_validate import cross_validate_model
+    from tanager.evaluate.specs import parse_estimator
+    from tanager.metrics import Measures
+    from tanager.metrics.quality import NAMES, show
+
+    measured = {"base rate alone": quality.base}
+    with working("Comparing") as update:
+        for k, (name, spec) in enumerate(COMPARED.items()):
+            update(name, k, len(COMPARED))
+            measured[name] = cross_validate_model(parse_estimator(spec), X, y).measures
+    measured["additive model"] = quality.measures
+    table = new_table(["model"], [NAMES[name] for name in Measures._fields])
+    for name, measures in measured.items():
+        table.add_row(name, *(show(measure, value) for measure, value in measures._asdict().items()))
+    print_table("Compared on rows that no model had seen", table)
 
 
 class Shell(StrEnum):

@@ -52,6 +52,9 @@ def fit(
     ] = None,
     no_rows: options.NoRows = False,
     stream: options.Stream = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say what memory and time the fit will take, and learn nothing.")
+    ] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Learn a model from a table, and measure by cross-validation how good it is on rows new to it.
@@ -71,6 +74,7 @@ def fit(
       tanager fit patients.csv --class state --cost ill:healthy=10 --ask 0.5 -o model.json
       tanager fit patients.csv --class state --monotone age=+1 --monotone fitness=-1 -o model.json
       tanager fit iris.csv --class species --intervals --report iris.html -o iris.json
+      tanager fit large.csv --class outcome --estimate
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
     from tanager.cli.training_data import open_training_data, read_training_data, streams
@@ -80,8 +84,11 @@ def fit(
     from tanager.report.model_card import About
     from tanager.report.write_page import PAGE, write_page
 
+    if estimate:
+        _print_estimate(data, class_column, reading, kind, as_json)
+        return
     if output is None:
-        raise OptionError("Missing option '--output': where the model goes.")
+        raise OptionError("Missing option '--output': where the model goes.", hint="or --estimate what it will take.")
     if as_json and output == STREAM:
         raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
     if page is not None:
@@ -188,3 +195,21 @@ def _validate(
     except DataError as error:
         say(f"Not cross-validated: {error}")
         return None
+
+
+def _print_estimate(
+    data: str, class_column: str, reading: options.Reading, kind: options.ModelOptions, as_json: bool
+) -> None:
+    from tanager.classifiers.estimate import estimate_fit
+    from tanager.cli.training_data import read_training_data
+    from tanager.runtime.resources import available_memory
+
+    X, y = read_training_data(data, class_column, reading)
+    with working("Fitting parts of the rows"):
+        needs = estimate_fit(kind.classifier(X.column_names, y), X, y)
+    if as_json:
+        found = {"bytes": round(needs.bytes), "available": available_memory(), "seconds": needs.seconds}
+        print(json.dumps(found, indent=2))
+        return
+    print(f"memory: about {needs.bytes / 2**20:,.0f} MiB of {available_memory() / 2**20:,.0f} MiB available")
+    print(f"time: about {needs.seconds:,.1f} s; cross-validation takes up to five times as long again")
