@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, softmax
 
+from experiments.commit import commit
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier
 
 LEVEL = 0.9
@@ -181,18 +182,21 @@ def main() -> None:
             with_many_classes(np.random.default_rng([13, seed]), many, tally)
         lines.append(tally.line(truths, "reference"))
         print(lines[-1], flush=True)
-    output.write_text(PAGE + "\n".join(lines) + "\n")
+    output.write_text(PAGE.replace("COMMIT", commit()) + "\n".join(lines) + "\n")
 
 
 PAGE = f"""# Coverage of intervals
 
-Written by `python -m benchmarks.interval_coverage`. How often {LEVEL:.0%} intervals of P(class | row) hold the truth on
-simulated tables, {N_TEST} new rows each. Truths from the prior: the structure is given, naive Bayes of 100 rows.
-Smooth truths and trees: 150 to 1,200 rows of three to eight attributes, and everything
-chosen by the default classifier. "reference" is the default interval; the bootstrap has {BOOTSTRAP_DRAWS} draws, on the
-first {BOOTSTRAP_TABLES} tables of each kind. Many classes: three to twenty, 200 to 1,200 rows of four to fifteen
-attributes, and the interval is that of the class predicted; of prototypes nearly every row is told. The lowest decile
-is the lowest coverage among tenths of the rows by predicted P.
+Written by `python -m benchmarks.interval_coverage` at COMMIT. How often {LEVEL:.0%} intervals of P(class | row) contain
+the true probability, on simulated tables with {N_TEST} new rows each.
+
+- *From the prior*: naive Bayes of 100 rows, the structure is given.
+- *Smooth* and *trees*: 150 to 1,200 rows of three to eight attributes; the default classifier chooses everything.
+- *Many classes*: three to twenty classes, 200 to 1,200 rows of four to fifteen attributes; the interval of
+  the predicted class. With prototypes nearly every row is classified correctly.
+
+"reference" is the default method. The bootstrap has {BOOTSTRAP_DRAWS} draws, on the first {BOOTSTRAP_TABLES} tables of
+each kind. The lowest decile is the lowest coverage among tenths of the rows by predicted P.
 
 | truths | method | tables | coverage | lowest decile | worst tenth of tables | mean width | seconds of processor |
 | --- | --- | --- | --- | --- | --- | --- | --- |

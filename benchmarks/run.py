@@ -15,6 +15,8 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from experiments.commit import commit
+
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "RESULTS.md"
 HEAD = """# Benchmarks
@@ -51,7 +53,7 @@ def main() -> None:
         text = done.stdout.strip() if done.returncode == 0 else f"Failed:\n\n```\n{done.stderr.strip()}\n```"
         print(text, flush=True)
         about = (FOLDER / f"{name}.py").read_text().split('"""')[1].strip()
-        sections[name] = f"{about}\n\nRun on {datetime.date.today()}: {environment()}.\n\n{text}\n"
+        sections[name] = f"{about}\n\nRun on {datetime.date.today()}, {commit()}: {environment()}.\n\n{text}\n"
     body = "\n".join(f"## {name}\n\n{sections[name]}" for name in every if name in sections)
     RESULTS.write_text(HEAD + body)
 

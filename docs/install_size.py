@@ -15,6 +15,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from experiments.commit import commit  # noqa: E402
+
 PAGE = ROOT / "docs" / "install_size.md"
 NAMED = 12
 # Runs in the new environment: bytes of the files of each distribution.
@@ -43,13 +47,10 @@ def main() -> None:
 
 
 def page(sizes: dict[str, int], wheel: int) -> list[str]:
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True, cwd=ROOT, check=True
-    )
     largest = sorted(sizes.items(), key=lambda item: -item[1])
     rest = sum(size for _, size in largest[NAMED:])
     return [
-        f"Written by `python docs/install_size.py` on {datetime.date.today()}, commit {commit.stdout.strip()}, Python "
+        f"Written by `python docs/install_size.py` on {datetime.date.today()}, {commit()}, Python "
         f"{platform.python_version()}, {platform.system()} {platform.machine()}. {len(sizes)} packages, "
         f"**{sum(sizes.values()) / 1e6:,.0f} MB**; the wheel of Tanager itself has {wheel / 1e6:.1f} MB.",
         "",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-import tanager
+from experiments.commit import commit
 from experiments.studies.data_sets import find_data_sets
 from experiments.studies.field import field_study
 from experiments.studies.results import Results
@@ -43,7 +43,7 @@ def write_table(
     field = field_study(sorted(sets, key=lambda each: each.name))
     ((_, results),) = run_studies([study(field)], FOLDER / "results", options.jobs)
     made = (
-        f"Written by `python -m experiments.{name}` on {datetime.date.today()}, Tanager {tanager.__version__}, NumPy "
+        f"Written by `python -m experiments.{name}` on {datetime.date.today()}, {commit()}, NumPy "
         f"{np.__version__}: {len(results.sets)} sets of up to {options.max_rows:,} rows, 5 folds, bins by MDLP."
     )
     lines = [f"<!-- written by experiments/{name}.py; do not edit -->", "", f"{made} {remark}", "", *body(results), ""]

@@ -24,7 +24,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-import tanager
+from experiments.commit import commit
 from experiments.studies.data_sets import find_data_sets
 from tanager import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.evaluate.cross_validate import add_unseen_classes, stratified_folds
@@ -116,7 +116,7 @@ def page(losses: dict[tuple[str, str, float], list[float]], names: list[str]) ->
     lines = [
         "<!-- written by experiments/missing_cells.py; do not edit -->",
         "",
-        f"Written by `python -m experiments.missing_cells` on {datetime.date.today()}, Tanager {tanager.__version__}. "
+        f"Written by `python -m experiments.missing_cells` on {datetime.date.today()}, {commit()}. "
         f"Log-loss, mean over {len(names)} tables of up to {MAX_ROWS:,} rows ({', '.join(sorted(names))}).",
         "",
         f"| cells removed | {' | '.join(heads)} |",

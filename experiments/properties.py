@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import subprocess
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-import tanager
+from experiments.commit import commit
 from experiments.studies.data_sets import find_data_sets
 from tanager import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.errors import DataWarning
@@ -111,8 +110,7 @@ def frequencies(clf: Any, y: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def main() -> None:
-    commit = subprocess.run(["git", "rev-parse", "--short=7", "HEAD"], capture_output=True, text=True, check=True)
-    made = f"{datetime.date.today()}, Tanager {tanager.__version__}, commit {commit.stdout.strip()}"
+    made = f"{datetime.date.today()}, {commit()}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         lines = [

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from experiments.commit import commit
 from mutation.mutants import Mutant
 
 
@@ -34,7 +35,7 @@ a `not` gone, arguments swapped, a keyword or a statement left out. A mutant is 
 longer than it should; one that no test notices is a promise without a test, unless it changes nothing. The
 command writes this page; the reasons are from `mutation/reasons.toml`.
 
-Run on {date} with `mutation/` of this repository, Python {python}, pytest {pytest} and hypothesis {hypothesis}: a share
+Run on {date} at {commit}, Python {python}, pytest {pytest} and hypothesis {hypothesis}: a share
 of {share:g} of all mutants, seed {seed}. Kernels run as plain Python.
 
 | folder | possible | made | killed | survived |
@@ -47,6 +48,7 @@ def write_page(root: Path, possible: Sequence[Mutant], verdicts: Sequence[Verdic
     reasons = tomllib.loads((root / "mutation" / "reasons.toml").read_text())
     head = HEAD.format(
         date=datetime.date.today(),
+        commit=commit(),
         python=platform.python_version(),
         pytest=version("pytest"),
         hypothesis=version("hypothesis"),
