@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +11,6 @@ from report.models import mixed_table, with_trees
 from tanager import (
     AdditiveClassifier,
     BayesianNetworkClassifier,
-    FileError,
     OptionError,
     TANClassifier,
     counterfactuals,
@@ -23,8 +20,6 @@ from tanager import (
 )
 from tanager.classifiers.base import encode_table
 from tanager.cli.main import run
-from tanager.files.model_file import OLD_ADDITIVE
-from tanager.parameters import Conditional
 from tanager.report.collect import collect
 from tanager.table import read_columns
 
@@ -200,31 +195,6 @@ def test_the_default_network_is_a_tan_by_fcll_with_conditional_tables(rows):
     np.testing.assert_array_equal(clf.predict_proba(X), expected.predict_proba(X))
     with pytest.raises(OptionError, match="structure='pairwise' is not known"):
         BayesianNetworkClassifier("pairwise").fit(X, y)
-
-
-def test_an_additive_model_of_0_2_is_refused_in_one_line_that_says_what_to_do(readable, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    save_model(readable, "new.json")
-    document = json.loads((tmp_path / "new.json").read_text())
-    assert document["format"] == 3
-    old = {**document, "format": 2, "classifier": "BayesianNetworkClassifier", "options": {"structure": "pairwise"}}
-    (tmp_path / "old.json").write_text(json.dumps(old))
-    with pytest.raises(FileError, match="fit it again: tanager fit TABLE -o MODEL") as refused:
-        load_model("old.json")
-    assert "\n" not in str(refused.value).strip()
-    assert run(["predict", "old.json", "old.json"]) == 2
-    assert OLD_ADDITIVE in capsys.readouterr().err
-
-
-def test_a_network_of_0_2_is_read(rows, tmp_path):
-    X, y = rows[0].head(200), rows[1].head(200)
-    clf = TANClassifier(parameters=Conditional(strength=1.0)).fit(X, y)
-    save_model(clf, tmp_path / "model.json")
-    document = json.loads((tmp_path / "model.json").read_text())
-    assert document["format"] == 2
-    document["options"]["parameters"]["options"]["penalty"] = "auto"  # which it had
-    (tmp_path / "model.json").write_text(json.dumps(document))
-    np.testing.assert_array_equal(load_model(tmp_path / "model.json").predict_proba(X), clf.predict_proba(X))
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ def test_predictions_replace_a_table_with_the_same_columns_alone(folder, capsys,
 
 EXPORTS = {
     "sql": ["--dialect", "sqlite", "--table", "t", "--key", "id"],
-    **{to: [] for to in ("python", "js", "ts", "c", "onnx", "scorecard", "excel")},
+    **{to: [] for to in ("python", "js", "c", "onnx", "scorecard", "excel")},
 }
 
 

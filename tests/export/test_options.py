@@ -37,7 +37,6 @@ from tanager.check.preprocessing import Drop, Merge, Missing, Number, Recipe
 from tanager.decide import ThresholdDecision
 from tanager.export.sql import DIALECTS
 from tanager.export.targets import TARGETS
-from tanager.structure import AnDE
 from tanager.table.schema import ColumnSchema
 
 X = pa.table({"size": [1.0, 2.0, 5.0, 6.0] * 5, "hue": ["a", "b", "a", "b"] * 5})
@@ -202,7 +201,7 @@ def test_whole_numbers_that_no_double_tells_apart_are_exact_or_refused():
     scope: dict = {}
     exec(export(categories, "python"), scope)
     assert [scope["predict"]({"code": code}) for code in BIG] == ["a", "b", "c", "d"]
-    for to, options in (("sql", SQL), ("js", {}), ("ts", {}), ("c", {}), ("onnx", {}), ("excel", {})):
+    for to, options in (("sql", SQL), ("js", {}), ("c", {}), ("onnx", {}), ("excel", {})):
         with pytest.raises(OptionError, match=r"column 'code' holds the whole number 9007199254740993, which"):
             export(categories, to, **options)
     labelled = NaiveBayesClassifier().fit(table.select(["kind"]), labels)
@@ -216,7 +215,7 @@ def test_whole_numbers_that_no_double_tells_apart_are_exact_or_refused():
     kinds = np.array(list("abcd"), dtype=object).reshape(-1, 1)
     session = onnxruntime.InferenceSession(export(labelled, "onnx"), providers=["CPUExecutionProvider"])
     assert session.run(["label"], {"kind": kinds})[0].tolist() == BIG
-    for to in "js", "ts", "excel":
+    for to in "js", "excel":
         with pytest.raises(OptionError, match="holds the whole number"):
             export(labelled, to)
     beyond = NaiveBayesClassifier().fit(table.select(["kind"]), np.array([2**63 + k for k in range(4)] * 5, np.uint64))
@@ -257,15 +256,9 @@ def test_a_thousand_columns_and_two_thousand_categories_work(engine, tmp_path):
         np.testing.assert_allclose(engine(clf, rows, tmp_path), clf.predict_proba(rows), rtol=0, atol=1e-12)
 
 
-def test_types_of_the_module_name_its_columns_and_classes(naive):
-    text = export(naive, "ts")
-    assert re.search(r'"size": number \| null;\s+"hue": string \| null;', text)
-    assert 'type Class = "no" | "yes"' in text
-
-
 def test_what_a_language_cannot_say_is_refused_by_name():
-    for structure in "tree-average", AnDE(subsumption=1):
-        with pytest.raises(OptionError, match=r"mean of all trees|leaves out cells that follow"):
+    for structure in "tree-average", "aode":
+        with pytest.raises(OptionError, match=r"a mean of networks[\s\S]*structure='tan'"):
             export(BayesianNetworkClassifier(structure, parameters="frequency").fit(X, Y), "python")
     decider = NaiveBayesClassifier().fit(X, Y)
     decider.decision_ = ThresholdDecision(("no", "yes"), "yes", 0.2)

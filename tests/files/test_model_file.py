@@ -57,23 +57,17 @@ def test_a_loaded_model_predicts_bit_by_bit_the_same(tmp_path):
             np.testing.assert_array_equal(loaded.predict(X), clf.predict(X), strict=True)
 
 
-def test_a_network_of_version_0_2_is_read_and_converted(tmp_path):
-    """It had a tree of frequencies, "filling", for unknown cells, and one more field in its trace."""
+def test_a_model_of_version_0_2_is_refused_in_one_line(tmp_path, capsys):
+    """Its network had a tree of frequencies, "filling", for unknown cells."""
     path, (X, y) = tmp_path / "model.json", load_iris(return_X_y=True)
-    clf = TANClassifier(parameters="conditional").fit(X, y)
-    save_model(clf, path)
-    document = json.loads(path.read_text())
-    del document["imputation"]
-    document["filling"] = network_parts(TANClassifier(parameters="frequency").fit(X, y).network_)
-    document["trace"]["parameters"]["mean_of_fits"] = 1
-    path.write_text(json.dumps(document))
-    old = load_model(path)
-    assert old.trace_ == clf.trace_
-    np.testing.assert_array_equal(old.predict_proba(X), clf.predict_proba(X))
-    X[:, 2] = np.nan
-    assert np.abs(old.predict_proba(X) - clf.predict_proba(X)).mean() < 0.05
-    assert run(["convert", str(path), str(tmp_path / "model.bif")]) == 0
-    assert read_network(tmp_path / "model.bif").edges == clf.network_.edges
+    clf = NaiveBayesClassifier().fit(X, y)
+    old = {**to_document(clf), "format": 2, "filling": network_parts(clf.network_)}
+    path.write_text(json.dumps(old))
+    with pytest.raises(FileError, match="reads format 3: fit it again: tanager fit TABLE -o MODEL") as refused:
+        load_model(path)
+    assert "\n" not in str(refused.value)
+    assert run(["convert", str(path), str(tmp_path / "model.bif")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_categories_keep_their_values_and_types(tmp_path):

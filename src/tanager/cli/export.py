@@ -20,7 +20,7 @@ def export(
         typer.Option(
             "--to",
             metavar="LANGUAGE",
-            help="sql, python, js, ts, c, onnx, scorecard or excel.",
+            help="sql, python, js, c, onnx, scorecard or excel.",
             autocompletion=lambda: _languages(),
         ),
     ],

@@ -39,10 +39,9 @@ def export(
     Parameters
     ----------
     clf : fitted classifier
-    to : "sql", "python", "js", "ts", "c", "onnx", "scorecard" or "excel"
-        One `SELECT`; one Python file that needs the standard library alone; an ES module, and the types of it; a
-        C99 header; an ONNX model (extra `onnx`); whole points to add up, for two classes; a workbook whose formulas
-        compute (extra `excel`).
+    to : "sql", "python", "js", "c", "onnx", "scorecard" or "excel"
+        One `SELECT`; one Python file that needs the standard library alone; an ES module; a C99 header; an ONNX model
+        (extra `onnx`); whole points to add up, for two classes; a workbook whose formulas compute (extra `excel`).
     path : path, optional
         The file to write, all at once.
     rename : mapping, optional

@@ -4,7 +4,6 @@
                   "holds": "numbers", "cuts": [...], "categories": null or {category: state}}],
      "hidden": 0, "intercept": [...], "missing": "looked up",
      "terms": [{"attributes": [0, 2], "steps": [6, 2], "child": null, "table": [...]}],
-     "members": [] or those of a mixture, {"intercept": [...], "terms": [...]}: in Python alone,
      "forest": null or {...}, "imputation": null or {...},
      "decision": null or {"losses": [[...]], "price": null, "positive": null, "threshold": 0}}
 
@@ -41,10 +40,6 @@ def to_document(program: Program) -> Document:
         "intercept": program.intercept.tolist(),
         "missing": program.missing_rule,
         "terms": [_term(term) for term in program.terms],
-        "members": [
-            {"intercept": member.intercept.tolist(), "terms": [_term(term) for term in member.terms]}
-            for member in program.members
-        ],
         "forest": None if program.forest is None else _forest(program.forest),
         "imputation": _imputation(program),
         "decision": None if program.rule is None else asdict(program.rule),

@@ -21,7 +21,6 @@ from tanager.table.schema import Category, ColumnSchema
 if TYPE_CHECKING:
     from tanager.additive.model import AdditiveModel, LookedUpModel
     from tanager.classifiers.base import TableClassifier
-    from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
 
 MissingRule = Literal["looked up", "summed out", "averaged", "refused"]
@@ -39,19 +38,6 @@ class Term:
     attributes: tuple[int, ...]
     table: Array
     child: int | None = None
-
-
-@dataclass(frozen=True)
-class Member:
-    """A network of a mixture; its intercept has the logarithm of its weight in it."""
-
-    intercept: Array
-    terms: tuple[Term, ...]
-
-    @classmethod
-    def of(cls, log_weight: float, network: Network) -> Member:
-        intercept, terms = _tables(network, None)
-        return cls(intercept + log_weight, terms)
 
 
 @dataclass(frozen=True)
@@ -96,7 +82,6 @@ class Program:
     unseen_refused  whether a category unseen in training refuses the row, too
     missing_texts   for each column whose texts the preprocessing changes, the texts that it takes as missing
     decision        how the class given is decided; None for the first of the most probable ones
-    members         of a mixture, whose exp(sum) add up; the program has no terms of its own then
     """
 
     columns: tuple[ColumnSchema, ...]
@@ -110,21 +95,14 @@ class Program:
     unseen_refused: bool
     missing_texts: Mapping[str, tuple[str, ...]]
     decision: Decision | None = None
-    members: tuple[Member, ...] = ()
 
     @classmethod
     def of(cls, clf: TableClassifier, rename: Mapping[str, str] | None = None) -> Program:
         """The program of a fitted classifier, with its rule for missing values."""
-        network = _countable_network(clf)
+        network = _one_model(clf)
         constants, columns = clf.missing_rule_.constants(), network.columns[:-1]
         missing_rule: MissingRule = "averaged" if "imputation" in constants else "summed out"
-        terms: tuple[Term, ...] = ()
-        members: tuple[Member, ...] = ()
-        if network.kind == "mixtures":
-            intercept = np.zeros(network.n_states[-1])
-            weighted = zip(np.log(network.weights), network.members, strict=True)
-            members = tuple(Member.of(weight, member) for weight, member in weighted)
-        elif network.kind == "effects":
+        if network.kind == "effects":
             missing_rule = "averaged" if "imputation" in constants else "looked up"
             intercept, terms = network.intercept, _effects(network, missing_rule == "looked up")
         else:
@@ -147,7 +125,6 @@ class Program:
             clf.encoder_.unseen_is_error,
             _missing_texts(clf.recipe_, columns, [column.name for column in renamed]),
             clf.decision_,
-            members,
         )
         return program._without_idle_columns() if missing_rule == "looked up" else program
 
@@ -246,20 +223,15 @@ def _rename(columns: Sequence[ColumnSchema], names: Mapping[str, str]) -> tuple[
     return renamed
 
 
-def _countable_network(clf: TableClassifier) -> LookedUpModel | MixtureNetwork:
-    """The network, if it is one, or a mean of those that can be counted."""
-    network = clf.model_
-    if network.kind == "trees":
+def _one_model(clf: TableClassifier) -> LookedUpModel:
+    """The model, if it is a single one."""
+    model = clf.model_
+    if model.kind == "trees" or model.kind == "mixtures":
         raise OptionError(
-            "the classifier is the mean of all trees, and an export holds networks that can be counted.",
-            hint="structure='tan' learns the best tree, structure='aode' a mean of few.",
+            "the classifier is a mean of networks, and an export holds one.",
+            hint="structure='tan' learns one network; save_model keeps any classifier.",
         )
-    if network.kind == "mixtures" and network.subsumption is not None:
-        raise OptionError(
-            "the classifier leaves out cells that follow from others (subsumption), which an export does not.",
-            hint="structure='aode' without subsumption goes into python.",
-        )
-    return network
+    return model
 
 
 def _missing_texts(recipe: Recipe, columns: Sequence[ColumnSchema], names: Sequence[str]) -> dict[str, tuple[str, ...]]:

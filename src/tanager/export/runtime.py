@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import numbers
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from math import exp, fsum, inf, isnan, log, nan, prod
@@ -27,16 +27,8 @@ def probabilities(model: Model, row: Mapping[str, object]) -> list[float]:
     if REFUSED in codes:
         return [nan] * len(model["intercept"])
     if model["missing"] == "looked up" or not any(map(is_missing, columns, codes)):
-        return normalize(mix(model, codes, look_up))
-    return normalize(mix(model, codes, sum_out)) if model["missing"] == "summed out" else average(model, codes)
-
-
-def mix(model: Model, codes: Codes, scores: Callable[[Model, Codes], list[float]]) -> list[float]:
-    """The sum of each class; of a mixture the logarithm of the sum over its members."""
-    if not model["members"]:
-        return scores(model, codes)
-    members = [scores({**model, **member}, codes) for member in model["members"]]
-    return [log_sum(each) for each in zip(*members, strict=True)]
+        return normalize(look_up(model, codes))
+    return normalize(sum_out(model, codes)) if model["missing"] == "summed out" else average(model, codes)
 
 
 def decide(decision: Model | None, shares: Sequence[float]) -> int | None:

@@ -1,4 +1,4 @@
-"""A program as a script without dependencies: one Python file, or an ES module and its types for TypeScript."""
+"""A program as a script without dependencies: one Python file, or an ES module."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ SCRIPTS = {
     "averaged": ("averaging", "averaged"),
 }
 """The JavaScript of each rule for missing values, beside `numbers` and `model`; the report page runs most of it too."""
-TYPES = {"numbers": "number", "text": "string", "booleans": "boolean", "nothing": "null"}
 
 
 def write_python(program: Program) -> str:
@@ -56,24 +55,6 @@ def write_javascript(program: Program) -> str:
     scripts = [_source(f"js/{name}.js") for name in ("numbers", *SCRIPTS[program.missing_rule], "model")]
     constants = [f"export const classes = {classes};", f"const MODEL = {{\n{lines}}};", ""]
     return "\n".join([_header(program, "//"), *constants, *scripts])
-
-
-def write_types(program: Program) -> str:
-    """The declarations of the module that `write_javascript` writes."""
-    refuse_values(program, "JavaScript")
-    cells = [
-        f"  {_literal(column['name'])}: {TYPES.get(column['holds'], 'Date | string | number')} | null;\n"
-        for column in to_document(program)["columns"][: len(program.asked)]
-    ]
-    labels = " | ".join(_literal(_label(label)) for label in program.labels)
-    return (
-        f"{_header(program, '//')}\n"
-        f"export interface Row {{\n{''.join(cells)}}}\n"
-        f"export type Class = {labels};\n"
-        "export declare const classes: Class[];\n"
-        "export declare function predictProba(row: Row): number[];\n"
-        "export declare function predict(row: Row): Class | null;\n"
-    )
 
 
 def _header(program: Program, comment: str) -> str:

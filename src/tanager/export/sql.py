@@ -73,7 +73,7 @@ class _Query:
         weights = [(f"w{c}", self.dialect.exponential(f"(z{c} - top)")) for c in classes]
         kept = [("top", "top"), *((f"w{c}", f"w{c}") for c in classes)]
         best = " ".join(f"WHEN w{c} = most THEN {c}" for c in classes)
-        total = self._add([f"w{c}" for c in classes])
+        total = add([f"w{c}" for c in classes])
         states = [f"s{k}" for k in range(len(self.program.asked))]  # -1 refuses the row
         steps = {
             "states": self._states(),
@@ -105,7 +105,7 @@ class _Query:
         if rule is None:
             return {}
         passed, number = [(f"p{c}", f"p{c}") for c in classes], self.dialect.number
-        expected = [self._add([f"p{c} * {number(rule.losses[c][k])}" for c in classes]) for k in classes]
+        expected = [add([f"p{c} * {number(rule.losses[c][k])}" for c in classes]) for k in classes]
         if rule.positive is not None:
             reached = f"p{rule.positive} >= {number(rule.threshold)}"
             expected[rule.positive] = f"CASE WHEN {reached} THEN {number(TAKEN)} ELSE {number(LEFT_OUT)} END"
@@ -160,7 +160,7 @@ class _Query:
             questions += [] if nan is None else [f"WHEN {nan} THEN {missing}"]
             questions.append(f"WHEN {value} IN ({dialect.number(inf)}, {dialect.number(-inf)}) THEN -1")
         if column.kind == "numeric":
-            state = ask_bin([dialect.number(cut) for cut in column.cuts], value)
+            state = dialect.ask_bin([dialect.number(cut) for cut in column.cuts], value)
         else:
             keys = sorted(key_codes(column, self.program))
             texts = [dialect.text(key) if isinstance(key, str) else dialect.number(float(key)) for key, _ in keys]
@@ -187,7 +187,7 @@ class _Query:
             addends += [self._tree(root) for root in forest.roots[forest.of_class == c].tolist()]
             if by_odds:
                 addends += [f"-({self._tree(root)})" for root in forest.roots[forest.of_class == 0].tolist()]
-        return self._add(addends)
+        return add(addends)
 
     def _look_up(self, term: Term, values: NDArray[np.float64]) -> str:
         several = len(term.attributes) > 1
@@ -205,8 +205,8 @@ class _Query:
             return self.dialect.addend(forest.values[~end].item())
         left = forest.left[forest.offsets[end] : forest.offsets[end + 1]].nonzero()[0].tolist()
         right_end, left_end = forest.ends[end].tolist()
-        states = f"s{forest.attributes[end]} IN ({', '.join(map(str, left)) or 'NULL'})"
-        return f"CASE WHEN {states} THEN {self._tree(left_end)} ELSE {self._tree(right_end)} END"
+        is_left = among(f"s{forest.attributes[end]}", left)
+        return f"CASE WHEN {is_left} THEN {self._tree(left_end)} ELSE {self._tree(right_end)} END"
 
     def _extreme(self, values: Sequence[str], greatest: bool) -> str:
         """The extreme of many values, in groups: the number of arguments of a function is limited."""
@@ -214,13 +214,6 @@ class _Query:
             parts = [values[k : k + MOST_ARGUMENTS] for k in range(0, len(values), MOST_ARGUMENTS)]
             values = [self.dialect.extreme(part, greatest) if len(part) > 1 else part[0] for part in parts]
         return values[0]
-
-    def _add(self, values: Sequence[str]) -> str:
-        """A sum by halves: parsers count how deep an expression goes."""
-        if len(values) <= FEW:
-            return " + ".join(values)
-        half = len(values) // 2
-        return f"({self._add(values[:half])}) + ({self._add(values[half:])})"
 
     def _label(self, label: Category) -> str:
         if isinstance(label, bool):
@@ -294,6 +287,14 @@ class Dialect(ABC):
     @abstractmethod
     def as_number(self, column: str, holds: Holds) -> str:
         """A cell as a double: booleans are 0 and 1, moments the microseconds since 1970."""
+
+    def ask_bin(self, cuts: Sequence[str], value: str, first: int = 0) -> str:
+        """The number of cuts at or below a value, by binary search."""
+        if not cuts:
+            return str(first)
+        half = len(cuts) // 2
+        low, high = self.ask_bin(cuts[:half], value, first), self.ask_bin(cuts[half + 1 :], value, first + half + 1)
+        return f"CASE WHEN {value} < {cuts[half]} THEN {low} ELSE {high} END"
 
     @abstractmethod
     def look_up(self, values: Sequence[float], index: str) -> str:
@@ -383,6 +384,10 @@ class DuckDB(Dialect):
             return f"CAST(epoch_us(CAST({column} AS TIMESTAMP)) AS DOUBLE)"
         return f"CAST({column} AS DOUBLE)"
 
+    def ask_bin(self, cuts: Sequence[str], value: str, first: int = 0) -> str:
+        """Of all cuts at once: to a vectorised engine a tree of questions costs more than ten times as much."""
+        return add([str(first), *(f"CAST({value} >= {cut} AS INTEGER)" for cut in cuts)])
+
     def look_up(self, values: Sequence[float], index: str) -> str:
         return f"list_extract([{', '.join(map(self.number, values))}], CAST({index} + 1 AS BIGINT))"
 
@@ -418,13 +423,20 @@ FEW = 8
 """Addends, or categories, that are written one after another; more by halves."""
 
 
-def ask_bin(cuts: Sequence[str], value: str, first: int = 0) -> str:
-    """The number of cuts at or below a value, by binary search."""
-    if not cuts:
-        return str(first)
-    half = len(cuts) // 2
-    low, high = ask_bin(cuts[:half], value, first), ask_bin(cuts[half + 1 :], value, first + half + 1)
-    return f"CASE WHEN {value} < {cuts[half]} THEN {low} ELSE {high} END"
+def add(values: Sequence[str]) -> str:
+    """A sum by halves: parsers count how deep an expression goes."""
+    if len(values) <= FEW:
+        return " + ".join(values)
+    half = len(values) // 2
+    return f"({add(values[:half])}) + ({add(values[half:])})"
+
+
+def among(code: str, states: Sequence[int]) -> str:
+    """Whether a code is one of ascending states: by their runs, as DuckDB makes a join of every IN."""
+    starts = [state for state in states if state - 1 not in states]
+    ends = [state for state in states if state + 1 not in states]
+    runs = [f"{code} BETWEEN {first} AND {last}" for first, last in zip(starts, ends, strict=True)]
+    return " OR ".join(runs) or "1 = 0"
 
 
 def ask_category(keys: Sequence[tuple[str, int]], value: str, unseen: int) -> str:

@@ -20,7 +20,7 @@ from tanager.export.excel import is_empty_workbook, write_excel
 from tanager.export.onnx import write_onnx
 from tanager.export.program import Program
 from tanager.export.scorecard import write_scorecard
-from tanager.export.scripts import write_javascript, write_python, write_types
+from tanager.export.scripts import write_javascript, write_python
 from tanager.export.sql import write_sql
 from tanager.files.paths import OutputKind, atomic_write, begins_with, check_writable
 from tanager.registry import check_option
@@ -34,21 +34,18 @@ class Target:
     suffix  of such a file
     opening what stands before our mark in such a file, a regular expression; None where it is a workbook
     rules   whether it can sum unknown cells out and average over them; else rows with one are refused
-    mixed   whether it can express a mixture of networks
     """
 
     write: Callable[..., str | bytes]
     suffix: str
     opening: bytes | None
     rules: bool = False
-    mixed: bool = False
 
 
 TARGETS: dict[str, Target] = {
     "sql": Target(write_sql, ".sql", b"-- "),
-    "python": Target(write_python, ".py", b"# ", rules=True, mixed=True),
+    "python": Target(write_python, ".py", b"# ", rules=True),
     "js": Target(write_javascript, ".js", b"// ", rules=True),
-    "ts": Target(write_types, ".d.ts", b"// ", rules=True),
     "c": Target(write_c, ".h", rb"/\*\n \* "),
     "onnx": Target(write_onnx, ".onnx", rb"\x08[^A-Za-z]{1,8}"),
     "scorecard": Target(write_scorecard, ".csv", b"attribute,state,[^\n]*\n"),
@@ -100,11 +97,6 @@ def export_kind(to: str) -> OutputKind:
 
 def _program(clf: TableClassifier, to: str, rename: Mapping[str, str] | None) -> Program:
     program, target = Program.of(clf, rename), TARGETS[to]
-    if program.members and not target.mixed:
-        raise OptionError(
-            f"the model is a mean of several networks, which {to} cannot express.",
-            hint="python can; structure='tan' learns one network.",
-        )
     return program if target.rules or program.missing_rule == "looked up" else program.refusing(to)
 
 

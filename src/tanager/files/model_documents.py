@@ -12,8 +12,8 @@ A measure has its value, the ends of its interval and the value of the base rate
 10,000 rows there are P(class | row), the true class and the fold, never an attribute. A decision with "threshold" is
 for the class whose place is "positive"; its "costs" may be null. A Dirichlet posterior has the parameters of every
 table. A reference posterior has the features of the reference model (`tanager.uncertainty.reference`) with the
-mean and a factor of the covariance of their weights, whose lines are whole numbers of steps; files of version 0.2 call
-it "broad". The draws of a bootstrap are not kept: they are as large as many models.
+mean and a factor of the covariance of their weights, whose lines are whole numbers of steps. The draws of a bootstrap
+are not kept: they are as large as many models.
 """
 
 from __future__ import annotations
@@ -60,8 +60,6 @@ QUALITY = (
 )
 REFERENCE = {"splits": 2, "left": 3, "means": 1, "scales": 1, "mean": 2, "steps": 2, "factor": 3}
 """Arrays of a reference posterior, and their dimensions."""
-FORMER = ("mean_of_fits",)
-"""Fields of traces in files of version 0.2 that mean nothing any more."""
 
 
 def write_quality(quality: Quality | None) -> Json:
@@ -231,7 +229,7 @@ def read_trace(document: Json) -> ParameterTrace:
     kinds = {kind.__name__: kind for kind in _kinds(ParameterTrace)}
     kind = kinds[text(content.get("kind"), "trace.parameters.kind", tuple(kinds))]
     names = [field.name for field in fields(kind) if field.compare]
-    if set(content).difference(FORMER) != {"kind", *names}:
+    if set(content) != {"kind", *names}:
         raise DocumentError(f"trace.parameters must hold {', '.join(names) or 'nothing'} of a {kind.__name__}")
     return kind(**{name: _value(content[name]) for name in names})
 
@@ -277,7 +275,7 @@ def read_posterior(document: Json, model: AnyModel, attributes: Sequence[ColumnS
     if document is None:
         return None
     content = mapping(document, "posterior")
-    if text(content.get("kind"), "posterior.kind", ("dirichlet", "reference", "broad")) != "dirichlet":
+    if text(content.get("kind"), "posterior.kind", ("dirichlet", "reference")) != "dirichlet":
         return _read_reference(content, model, attributes)
     if model.kind != "tables":
         raise DocumentError("posterior.kind is dirichlet, which is for a network of tables")

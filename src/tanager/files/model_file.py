@@ -1,13 +1,13 @@
 """Model files: a fitted classifier as one JSON document, checked when read; nothing in it is ever executed.
 
-    {"format": 2, "versions": {...}, "classifier": "TANClassifier", "options": {...},
+    {"format": 3, "versions": {...}, "classifier": "TANClassifier", "options": {...},
      "named": true, "hidden": 0, "class_dtype": "<U9", "class_count": [50.0, 50.0], "columns": [...],
      "parents": [...], "tables": [...], "imputation": null, "recipe": {...}, "structure_score": -12.5,
      "trace": {"structure": [...], "parameters": {...}}, "quality": null, "decision": null, "issues": []}
 
 "columns", "parents" and "tables" are those of the network (`tanager.network.document`), the class last; the columns
-before it, as many as "hidden" says, are nodes only. In place of "parents" and "tables" an additive model (its format
-is 3) has "effects" (`tanager.additive.document`); a mixture has "members", each with a "weight", parents and tables; a
+before it, as many as "hidden" says, are nodes only. In place of "parents" and "tables" an additive model has
+"effects" (`tanager.additive.document`); a mixture has "members", each with a "weight", parents and tables; a
 mean of all trees has "trees": the log weights of having no parent ("alone", null for trees) and of "edges" at
 [parent][child], and "members" (`tanager.network.tree_average`). "class_count" are the training rows of each class.
 "imputation" says what an unknown cell may hold (`missing.imputation`); null where nothing is averaged over.
@@ -60,7 +60,7 @@ from tanager.files.model_documents import (
     write_trace,
 )
 from tanager.metrics import Quality
-from tanager.missing.average import LARGEST_CORRECTION, N_DRAWS, learn_imputation
+from tanager.missing.average import LARGEST_CORRECTION, N_DRAWS
 from tanager.missing.choose import MISSING, choose_rule
 from tanager.missing.imputation import Imputation
 from tanager.missing.rule import MissingRule
@@ -92,14 +92,13 @@ from tanager.structure import STRUCTURES, Step
 from tanager.structure.averaged import Subsumption
 from tanager.table.discretizer import MDLPDiscretizer, choose_discretizer
 from tanager.table.encoder import TableEncoder
-from tanager.table.rows import EncodedBatch
 from tanager.table.schema import Category, ColumnSchema, TableSchema
 from tanager.table.training_table import check_class_weight
 from tanager.version import __version__
 
 MODEL = document_kind("a model of Tanager", "classifier")
-MODEL_FORMAT, ADDITIVE_FORMAT = 2, 3
-"""Number of the form above, of networks and of additive models. A file of another number is refused."""
+MODEL_FORMAT = 3
+"""Number of the form above. A file of another number is refused: those of version 0.2 have 2."""
 KEYS = (
     *("classifier", "options", "named", "hidden", "columns", "class_dtype", "class_count", "recipe"),
     *("structure_score", "trace", "quality", "decision"),
@@ -113,8 +112,7 @@ FORMS = {
 """The key that tells the kind of a model, and the keys of that kind."""
 MAX_LABEL_BYTES = 1 << 28
 LABEL_KINDS = tuple("biufUTMO")
-REMEDY = "make it again with `tanager fit`, or with fit and save_model"
-OLD_ADDITIVE = "additive models of version 0.2 are not read any more; fit it again: tanager fit TABLE -o MODEL"
+REMEDY = "fit it again: tanager fit TABLE -o MODEL"
 
 
 def save_model(
@@ -193,7 +191,7 @@ def to_document(
     options, parts, model = clf.get_params(deep=False), known_parts(), clf.model_
     edits = write_revisions(clf.edits_, model, clf.missing_rule_, _write_imputation) if model.kind == "effects" else []
     return {
-        "format": ADDITIVE_FORMAT if model.kind == "effects" else MODEL_FORMAT,
+        "format": MODEL_FORMAT,
         "versions": {"tanager": __version__, "numpy": np.__version__, "scikit-learn": sklearn.__version__},
         "classifier": name,
         "options": {key: to_json(value, f"option {key}", parts) for key, value in options.items()},
@@ -219,12 +217,8 @@ def to_document(
 def from_document(document: Json) -> TableClassifier:
     """The classifier a document describes; a DocumentError says what is wrong with it and where."""
     form = next((key for key in FORMS if key in mapping(document, "the document")), "parents")
-    additive = form == "effects"
-    if additive and mapping(document, "the document").get("format") == MODEL_FORMAT:
-        raise DocumentError(OLD_ADDITIVE)
-    number = ADDITIVE_FORMAT if additive else MODEL_FORMAT
-    content = check_form(document, "model", number, (*KEYS, *FORMS[form]), REMEDY)
-    clf = _read_classifier(content["classifier"], content["options"], additive)
+    content = check_form(document, "model", MODEL_FORMAT, (*KEYS, *FORMS[form]), REMEDY)
+    clf = _read_classifier(content["classifier"], content["options"], form == "effects")
     columns = parse_columns(content["columns"])
     schema = _read_schema(columns, content["named"], content["hidden"])
     if form != "parents" and content["hidden"]:
@@ -241,8 +235,6 @@ def from_document(document: Json) -> TableClassifier:
         return choose_rule(model, _read_imputation((*schema.attributes, schema.target), imputation), clf.missing)
 
     clf.missing_rule_ = rule_of(model, content.get("imputation"))
-    if "filling" in content and model.kind == "tables":
-        clf.missing_rule_ = _read_old_rule(model, content["filling"], clf)
     clf.model_ = model
     clf.trace_ = _read_trace(content["trace"])
     score = _number_or_null(from_json(content["structure_score"], "structure_score", {}), "structure_score")
@@ -346,22 +338,6 @@ def _read_imputation(columns: Sequence[ColumnSchema], document: Json) -> Imputat
     return imputation
 
 
-def _read_old_rule(model: Network, document: Json, clf: TableClassifier) -> MissingRule:
-    """Of a file of version 0.2, whose "filling" is a tree of frequencies: its P(attribute | class) is kept."""
-    if document is None:
-        return choose_rule(model, None, clf.missing)
-    tree = read_network_parts(model.columns, mapping(document, "filling"), model.columns[-1].name)
-    target = len(tree.nodes) - 1
-    by_class: dict[int, Array] = {}
-    for node in (node for node in tree.dag.order if node != target):
-        cells = tree.tables[node].reshape(-1, tree.n_states[-1], tree.n_states[node])
-        above = next((by_class[parent] for parent in tree.dag.parents[node] if parent != target), None)
-        by_class[node] = cells[0] if above is None else np.einsum("cp,pcx->cx", above, cells)
-    counts = [(by_class[node] * clf.class_count_[:, np.newaxis]).T for node in range(target)]
-    rows = EncodedBatch.empty(model.n_states)
-    return choose_rule(model, learn_imputation(model, rows, clf.class_count_, counts, range(target + 1)))
-
-
 def _write_trace(trace: Trace | AdditiveTrace) -> Json:
     if isinstance(trace, AdditiveTrace):
         return {"structure": [], "parameters": write_trace(trace)}
@@ -429,7 +405,7 @@ def _read_classifier(name: Json, options: Json, additive: bool) -> TableClassifi
     """The classifier with its options, not yet fitted."""
     valid = tuple(each for each, kind in CLASSIFIERS.items() if issubclass(kind, AdditiveClassifier) == additive)
     kind = CLASSIFIERS[text(name, "classifier", valid)]
-    named = _without_dropped(mapping(options, "options"))
+    named = mapping(options, "options")
     clf = kind()
     unknown = sorted(set(named) - set(clf.get_params(deep=False)))
     if unknown:
@@ -438,16 +414,6 @@ def _read_classifier(name: Json, options: Json, additive: bool) -> TableClassifi
         setattr(clf, key, from_json(value, f"options.{key}", known_parts()))
     _check_options(clf)
     return clf
-
-
-def _without_dropped(options: dict[str, Json]) -> dict[str, Json]:
-    """The options without those that parts had in version 0.2 and that changed nothing of a network."""
-    parameters = options.get("parameters")
-    if isinstance(parameters, dict) and parameters.get("part") == "Conditional":
-        inner = mapping(parameters.get("options"), "options.parameters")
-        kept: dict[str, Json] = {key: value for key, value in inner.items() if key != "penalty"}
-        return {**options, "parameters": {**parameters, "options": kept}}
-    return options
 
 
 def _check_options(clf: TableClassifier) -> None:
