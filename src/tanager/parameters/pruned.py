@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
 from scipy.special import expit
@@ -25,11 +24,7 @@ from tanager.structure.dag import Dag
 from tanager.structure.family_terms import level
 from tanager.table.rows import EncodedBatch
 
-# Parameters up to which the optimiser knows the whole matrix of second derivatives, and not only its diagonal.
-MAX_CELLS_FOR_MATRIX = 1_500
-# Iterations after which that matrix is taken to be out of date.
-STALE = 8
-RIDGE = 1e-3  # keeps the matrix definite along shifts of a centred table, which change nothing
+RIDGE = 1e-3  # keeps the scale finite along shifts of a centred table, which change nothing
 TOLERANCE = 1e-3  # largest scaled gradient; CLL+ is then within about its square per parameter of the maximum
 # Of two classes, the parameters of a cell often gain the same but for rounding and for what the optimiser leaves.
 SMALLEST_GAIN = 1e-5
@@ -104,32 +99,24 @@ class Pruned(ParameterLearner):
 
 @dataclass(frozen=True)
 class Fit:
-    """Parameters beta and which of them are kept, (n_cells, n_classes); CLL+ there, and how hard it was to get there.
-
-    curvature: second derivatives of -CLL+ near beta, a square matrix or its diagonal
-    """
+    """Parameters beta and which of them are kept, (n_cells, n_classes); and CLL+ there."""
 
     beta: Array
     kept: Flags
     objective: float
-    curvature: Array
-    n_iterations: int
 
     @classmethod
     def of(cls, model: PrunedObjective) -> Fit:
         """cNB: every parameter but those of attributes with one state."""
         kept = np.ones(model.shape, dtype=bool)
         kept[:-1] = model.sizes > 1
-        beta = np.zeros(model.shape)
-        return optimize(model, beta, kept, model.curvature(beta, kept))
+        return optimize(model, np.zeros(model.shape), kept)
 
     def without(self, cell: tuple[np.intp, ...], model: PrunedObjective) -> Fit:
         """One parameter less, the others optimised again."""
         kept = self.kept.copy()
         kept[cell] = False
-        beta = np.where(kept, self.beta, 0.0)
-        stale = self.n_iterations > STALE
-        return optimize(model, beta, kept, model.curvature(beta, kept) if stale else self.curvature)
+        return optimize(model, np.where(kept, self.beta, 0.0), kept)
 
 
 def prune(model: PrunedObjective, fit: Fit) -> Fit:
@@ -144,11 +131,13 @@ def prune(model: PrunedObjective, fit: Fit) -> Fit:
     return fit
 
 
-def optimize(model: PrunedObjective, start: Array, kept: Flags, curved: Array) -> Fit:
-    """The maximum of CLL+ over the kept parameters, by L-BFGS in coordinates in which it is nearly round."""
+def optimize(model: PrunedObjective, start: Array, kept: Flags) -> Fit:
+    """The maximum of CLL+ over the kept parameters, by L-BFGS where the second derivative along each is about one."""
     if not kept.any():
-        return Fit(start, kept, model(start, kept)[0], curved, 0)
-    basis = _round(model.directions(kept), curved)
+        return Fit(start, kept, model(start, kept)[0])
+    directions = model.directions(kept)
+    diagonal = directions.power(2).T @ model.curvature(start, kept).reshape(-1)
+    basis = csr_array(directions @ diags_array(1.0 / np.sqrt(diagonal + RIDGE)))
 
     def place(scaled: Array) -> Array:
         return start + (basis @ scaled).reshape(start.shape)
@@ -164,22 +153,7 @@ def optimize(model: PrunedObjective, start: Array, kept: Flags, curved: Array) -
         method="L-BFGS-B",
         options={"gtol": TOLERANCE, "ftol": 1e-13, "maxiter": 10_000, "maxfun": 100_000},
     )
-    return Fit(place(end.x), kept, -float(end.fun), curved, int(end.nit))
-
-
-def _round(directions: csr_array, curved: Array) -> Array | csr_array:
-    """Combinations of the directions, (n_cells n_classes, n_kept), along which the second derivative is about one."""
-    if curved.ndim == 1:
-        diagonal = directions.power(2).T @ curved
-        return csr_array(directions @ diags_array(1.0 / np.sqrt(diagonal + RIDGE)))
-    inner = directions.T @ (directions.T @ curved).T
-    inner[np.diag_indices_from(inner)] += RIDGE
-    try:
-        root = cholesky(inner)
-    except LinAlgError:  # of rows of large weights rounding leaves more than the ridge
-        root = np.diag(np.sqrt(np.maximum(inner.diagonal(), RIDGE)))
-    result: Array = directions @ solve_triangular(root, np.eye(len(inner)))
-    return result
+    return Fit(place(end.x), kept, -float(end.fun))
 
 
 class PrunedObjective:
@@ -241,14 +215,10 @@ class PrunedObjective:
         return np.where(kept, result + self.costs(beta), -np.inf)
 
     def curvature(self, beta: Array, kept: Flags) -> Array:
-        """-d2 CLL+ / d beta2 by the flattened beta, a square matrix; only its diagonal if that is too large."""
+        """(n_cells, n_classes) the diagonal of -d2 CLL+ / d beta2."""
         theta = expit(beta)
-        of_prior = (kept * 2.0 * theta * (1.0 - theta)).reshape(-1)
-        if beta.size > MAX_CELLS_FOR_MATRIX:
-            diagonal = self._rows.sum(partial(loss_curvature_diagonal, cells=self.cells, beta=beta), "curvature")
-            return diagonal.reshape(-1) + of_prior
-        matrix = self._rows.sum(partial(loss_curvature, cells=self.cells, beta=beta), "curvature")
-        return matrix.reshape(beta.size, beta.size) + np.diag(of_prior)
+        of_loss: Array = self._rows.sum(partial(loss_curvature, cells=self.cells, beta=beta), "curvature")
+        return of_loss + kept * 2.0 * theta * (1.0 - theta)
 
     def directions(self, kept: Flags) -> csr_array:
         """(n_cells n_classes, n_kept) how beta may move: a direction per kept parameter, centred where its table is."""
@@ -286,22 +256,7 @@ def removal_gains(block: EncodedBatch, cells: ClassCells, beta: Array) -> Array:
 
 
 def loss_curvature(block: EncodedBatch, cells: ClassCells, beta: Array) -> Array:
-    """(n_cells, n_classes, n_cells, n_classes) second derivatives of -sum_t w_t log P(c_t | x_t)."""
-    n_cells, n_classes = beta.shape
-    result = np.zeros((n_cells, n_classes, n_cells, n_classes))
-    for part, members, logs in _parts(block, cells, beta):
-        dense, p = members.toarray(), np.exp(logs)
-        for c in range(n_classes):
-            for d in range(c + 1):
-                weight = part.row_weights * p[:, c] * (float(c == d) - p[:, d])
-                result[:, c, :, d] += dense.T @ (weight[:, np.newaxis] * dense)
-    for c in range(1, n_classes):
-        result[:, :c, :, c] = result[:, c, :, :c].transpose(1, 2, 0)
-    return result
-
-
-def loss_curvature_diagonal(block: EncodedBatch, cells: ClassCells, beta: Array) -> Array:
-    """(n_cells, n_classes) the diagonal of `loss_curvature`."""
+    """(n_cells, n_classes) the diagonal of the second derivatives of -sum_t w_t log P(c_t | x_t)."""
     result = np.zeros(beta.shape)
     for part, members, logs in _parts(block, cells, beta):
         p = np.exp(logs)
