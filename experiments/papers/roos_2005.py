@@ -25,7 +25,8 @@ from tanager.parameters.pruned import PrunedTrace
 
 NOTES = (
     "20 random splits, 80 % to train. Our margins are 95 % intervals of the mean over the splits. The published ones "
-    "are called so too, but are three to five times as wide (the root of 20 is 4.5): they may be intervals of one split.",
+    "are called so too, but are three to five times as wide (the root of 20 is 4.5): they may be intervals of one "
+    "split.",
     "A missing cell is left out in training and prediction (section 5.4).",
     "The numbers of balance-scale and breast are categories: table I's parameters, 3 (1 + 20) and 2 (1 + 89), say so.",
     "Default and NB: one pseudo-row per cell. cNB: the uniform prior of section 5.5, descended to its "
