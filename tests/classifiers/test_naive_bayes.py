@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -138,14 +137,6 @@ def test_a_thousand_attributes_do_not_underflow():
     probabilities = NaiveBayesClassifier(categorical_features="all").fit(X, y).predict_proba(X)
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-
-
-def test_polars_and_pandas_give_the_same_model():
-    X, y = mixed(np.random.default_rng(5), 200)
-    one = NaiveBayesClassifier().fit(X, y)
-    other = NaiveBayesClassifier().fit(pl.from_pandas(X), y)
-    assert one.encoder_.schema.attributes == other.encoder_.schema.attributes
-    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(pl.from_pandas(X)))
 
 
 def em_of_naive_bayes(codes: np.ndarray, y: np.ndarray, n_steps: int) -> list[np.ndarray]:

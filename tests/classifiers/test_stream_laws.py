@@ -168,12 +168,6 @@ def test_rows_without_a_class_are_those_of_the_table_in_memory_and_have_no_say_i
             assert own.outline.least_weight == known.outline.least_weight
 
 
-def test_every_pair_of_parts_that_go_together_is_tried():
-    tried = {(clf.structure, type(clf._learner().parameters)) for clf in CLASSIFIERS}
-    assert {name for name, _ in tried} == set(STRUCTURES)
-    assert {kind for _, kind in tried} == set(PARAMETERS.values())
-
-
 def test_trees_grown_over_gaps_are_those_of_the_table_in_memory():
     """Gaps are filled by draws, which are those of the row wherever it lies."""
     X, y = grown_over_gaps()
@@ -182,15 +176,6 @@ def test_trees_grown_over_gaps_are_those_of_the_table_in_memory():
     whole = AdditiveClassifier().fit(X, y)
     assert whole.model_.forest is not None
     np.testing.assert_allclose(streamed.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)
-
-
-def test_whole_weights_are_repeated_rows():
-    table = table_of_few_values(100)
-    times = np.arange(100) % 4
-    weighted = table.append_column("w", pa.array(times.astype(np.int8)))
-    clf = NaiveBayesClassifier(categorical_features="all").fit(cut(weighted, [40]), "outcome", sample_weight="w")
-    repeated = table.take(np.repeat(np.arange(100), times))
-    assert_same_model(clf, NaiveBayesClassifier(categorical_features="all").fit(cut(repeated, [40]), "outcome"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.feature_selection import SelectFromModel
 
 from tanager import (
     AdditiveClassifier,
@@ -204,12 +203,6 @@ def test_those_of_effects_are_root_mean_squares_with_pairs_shared():
         expected[[i, j]] += np.sqrt(shares[0] @ odds**2 @ shares[1]) / 2
     assert network.pairs
     np.testing.assert_allclose(clf.feature_importances_, expected, rtol=1e-9)
-
-
-def test_attributes_can_be_selected_by_importance():
-    X, y = table()
-    kept = SelectFromModel(NaiveBayesClassifier(), max_features=1, threshold=-np.inf).fit(X.drop(columns="same"), y)
-    assert kept.get_feature_names_out().tolist() == ["d"]
 
 
 def test_an_attribute_beside_the_network_has_no_importance():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 from itertools import product
-from math import prod
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from random_networks import dags, joint, random_network
 from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.network.inference import evidence_rows
-from tanager.network.inference.elimination_plan import EliminationPlan, min_fill_cliques
+from tanager.network.inference.elimination_plan import EliminationPlan
 from tanager.network.inference.evidence_rows import EvidenceRows, distinct_rows
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.network import Network
@@ -202,20 +201,6 @@ def test_a_chain_of_a_thousand_nodes_does_not_underflow(name):
     assert sum(table.sum() for table in counts.tables) == pytest.approx(3 * n)
 
 
-@pytest.mark.parametrize("name", WAYS)
-def test_evidence_of_a_thousand_attributes_that_cancels_out_leaves_the_prior(name):
-    """Half of them speak for one class by a factor of 10^1500, the others for the other by the same factor."""
-    n = 1_000
-    dag = Dag.augmented_naive_bayes([()] * n)
-    tables = [*[np.array([[0.999, 0.001], [0.001, 0.999]])] * n, np.array([[0.3, 0.7]])]
-    codes = np.array([[*[0] * (n // 2), *[1] * (n // 2), 2]])
-    with way(name):
-        found = JunctionTree.of(dag, (2,) * (n + 1), [n]).posterior(tables, codes)
-        counts = JunctionTree.of(dag, (2,) * (n + 1)).expected_counts(tables, codes)
-    assert found[0] == pytest.approx([0.3, 0.7], rel=1e-9)
-    assert counts.tables[n][0] == pytest.approx([0.3, 0.7], rel=1e-9)
-
-
 def gappy_codes(network, n_rows, seed=0):
     return np.random.default_rng(seed).integers(0, np.array(network.n_states) + 1, (n_rows, len(network.nodes)))
 
@@ -307,13 +292,6 @@ def test_cliques_that_outgrow_the_first_scratch_memory_are_computed(name):
     expected = 2 * cells.reshape(-1, 3)
     expected[:, 0] += given
     np.testing.assert_allclose(counts.tables[8], expected, atol=1e-12)
-
-
-def test_a_tree_with_a_query_or_without_some_nodes_counts_no_families():
-    dag, n_states, tables = symmetric_chain(4, 0.9)
-    for tree in (JunctionTree.of(dag, n_states, [1]), JunctionTree.of(dag, n_states, unknown=[3])):
-        with pytest.raises(OptionError, match="all nodes"):
-            tree.expected_counts(tables, np.full((1, 4), 2))
 
 
 def test_a_node_promised_known_must_be():
@@ -419,16 +397,6 @@ def test_many_rows_without_two_alike_are_left_as_they_are_and_others_grouped(mon
     assert (rows.kind == rows.first).all()
 
 
-def test_rows_prepared_once_give_what_their_codes_give():
-    network = random_network(6, [3, 2, 4, 2], density=0.6)
-    codes, weights = gappy_codes(network, 200), np.random.default_rng(0).random(200)
-    tree = JunctionTree.of(network.dag, network.n_states)
-    rows = tree.prepare(codes)
-    assert (tree.log_evidence(network.tables, rows) == tree.log_evidence(network.tables, codes)).all()
-    one, other = (tree.expected_counts(network.tables, given, weights) for given in (rows, codes))
-    assert all((a == b).all() for a, b in zip(one.tables, other.tables, strict=True))
-
-
 def cliques(plan):
     return [{place, *plan.later[place]} for place in range(plan.n_open)]
 
@@ -446,32 +414,3 @@ def test_what_a_clique_leaves_behind_fits_into_the_next_one_of_its_nodes(dag, n_
         assert not later or set(later) <= {later[0], *plan.later[later[0]]}
     for family in plan.families:
         assert set(family.places) <= {family.places[0], *plan.later[family.places[0]]}
-
-
-@settings(max_examples=60, deadline=None)
-@given(dags(9), st.lists(st.integers(1, 4), min_size=9, max_size=9), st.data())
-def test_rooting_the_tree_at_one_query_makes_no_clique_larger(dag, n_states, data):
-    n_states = n_states[: dag.n_nodes]
-    query = data.draw(st.sampled_from(range(dag.n_nodes)))
-
-    def largest(plan):
-        return max(prod(plan.n_states[p] for p in clique) for clique in cliques(plan))
-
-    assert largest(EliminationPlan.of(dag, n_states, [query], (), ())) == largest(
-        EliminationPlan.of(dag, n_states, [], (), ())
-    )
-
-
-def test_min_fill_gives_a_ring_of_n_nodes_n_minus_two_triangles():
-    n = 7
-    ring = {node: {(node - 1) % n, (node + 1) % n} for node in range(n)}
-    sizes = [len(clique) for clique in min_fill_cliques(ring, [2] * n).values()]
-    assert sizes == [3] * (n - 2) + [2, 1]
-
-
-def test_a_tan_has_one_clique_for_every_attribute_with_its_parent_and_the_class():
-    dag = Dag.augmented_naive_bayes([(), (0,), (0,), (1,)])
-    plan = EliminationPlan.of(dag, [3] * 5, [4], (), ())
-    found = {frozenset(plan.nodes[place] for place in clique) for clique in cliques(plan)}
-    assert {frozenset({1, 0, 4}), frozenset({2, 0, 4}), frozenset({3, 1, 4})} <= found
-    assert max(map(len, found)) == 3

@@ -225,18 +225,6 @@ def test_entries_near_zero_states_nearly_without_rows_and_one_state_do_no_harm(e
     np.testing.assert_allclose(np.exp(got[possible]), np.exp(expected[possible]), atol=1e-10)
 
 
-def test_a_thousand_rare_states_do_not_underflow_the_class():
-    """State 1 of each attribute has frequency 1/200 and log odds 2."""
-    n = 1_000
-    dag, n_states = Dag.augmented_naive_bayes([()] * n), (2,) * (n + 1)
-    logs = [*([np.array([[0.0, 0.0], [0.0, 2.0]])] * n), np.array([[0.0, -10.0]])]
-    found = most_likely_tables(dag, logs, n_states, [*([np.array([[995, 5]] * 2)] * n), np.array([[1000, 1000]])])
-    classes = found.tables[-1][0]
-    states = np.array([classes @ table for table in found.tables[:-1]])
-    np.testing.assert_allclose(states, [[0.995, 0.005]] * n, atol=1e-6)
-    assert classes.min() > 1e-20
-
-
 def test_a_structure_that_is_not_perfect_for_the_class_is_refused():
     dag, n_states = Dag(((), (0, 2), ())), (2, 2, 2)  # the collider of theorem 4
     with pytest.raises(OptionError, match="not perfect"):

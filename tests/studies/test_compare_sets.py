@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from experiments.compare import main as run
@@ -31,13 +29,6 @@ def test_tables_are_printed_and_pictures_drawn(sets, tmp_path, capsys):
     assert run(command) == 0
     assert capsys.readouterr().out == out
     assert (tmp_path / "out" / "compare" / "results.jsonl").read_text().splitlines() == lines
-
-
-def test_json_holds_the_means(sets, capsys):
-    command = ["tan=tan:ll:frequency", "--data", "sets", "--sets", "easy,split", "--jobs", "1", "--given-split"]
-    assert run([*command, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert set(found["compare"]["error"]["tan"]) == {"easy", "split"}
 
 
 def test_a_folder_of_csv_files_needs_only_the_class(tmp_path, monkeypatch, capsys):
@@ -74,20 +65,3 @@ def test_bad_input_is_one_line_and_nothing_is_written(sets, tmp_path, capsys, ar
     assert err.startswith("error: ")
     assert words in err
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_set_without_class_column_and_a_manifest_without_its_file_are_refused(sets, tmp_path, capsys):
-    (tmp_path / "plain").mkdir()
-    (tmp_path / "plain" / "a.csv").write_text("x,klass\n1,a\n2,b\n")
-    assert run(["tan", "--data", "plain"]) == 2
-    assert "'a' has no class column 'class'; its columns, nearest first, are 'klass'" in capsys.readouterr().err
-    (sets / "easy.csv.gz").unlink()
-    assert run(["tan", "--data", "sets"]) == 2
-    assert "names the set 'easy', but its file 'easy.csv.gz' is not there" in capsys.readouterr().err
-
-
-def test_a_folder_with_other_results_is_refused(sets, capsys):
-    command = ["naive-bayes:frequency", "--data", "sets", "--sets", "easy", "--jobs", "1"]
-    assert run(command) == 0
-    assert run([*command, "--seed", "1"]) == 2
-    assert "other settings" in capsys.readouterr().err

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -86,20 +84,6 @@ def test_a_manifest_that_names_a_missing_file_is_refused(folder):
         find_data_sets(folder)
 
 
-@pytest.mark.parametrize("content", ["{", "[1]", '[{"name": "a"}]'])
-def test_a_manifest_of_another_kind_is_refused(tmp_path, content):
-    (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(FileError, match="not a manifest"):
-        find_data_sets(tmp_path)
-
-
-def test_sets_of_one_class_are_not_compared_on(folder):
-    entries = json.loads((folder / "manifest.json").read_text())
-    entries[0]["classes"] = 1
-    (folder / "manifest.json").write_text(json.dumps(entries))
-    assert [each.name for each in find_data_sets(folder)] == ["mixed", "split"]
-
-
 def test_a_folder_that_is_not_there_or_empty_is_refused(tmp_path):
     with pytest.raises(FileError, match="no folder"):
         find_data_sets(tmp_path / "nowhere")
@@ -125,12 +109,3 @@ def test_openml_gives_categories_by_name_and_gaps(monkeypatch):
     assert asked["name"] == "credit-g"
     assert X.to_pydict() == {"x": [0.5, None, 2.0], "colour": ["blue", "red", None]}
     assert y.tolist() == ["p", "q", "p"]
-
-
-def test_openml_out_of_reach_is_said(monkeypatch):
-    def fetch(name, **options):
-        raise OSError("no route to host")
-
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
-    with pytest.raises(DataError, match="'openml:iris' from OpenML: no route to host"):
-        choose([], ["openml:iris"])[0].read()

@@ -19,7 +19,6 @@ from experiments.studies.field import NEURAL_OTHERS
 from experiments.studies.jobs import Job, key_of, run_job
 from experiments.studies.on_table import OnTable
 from experiments.studies.protocol import Protocol
-from tanager.errors import DataError
 
 pytestmark = pytest.mark.filterwarnings("ignore:the rarest class has fewer rows")
 NOT_KEPT = ("train_cll", "fit_seconds", "predict_seconds", "warnings", "device")
@@ -84,12 +83,6 @@ def test_collected_records_are_in_the_rivals_file_and_a_page_says_where_they_wer
     note = fitted_elsewhere(read_rivals(tmp_path / "rivals.jsonl"))
     assert note.endswith("cannot be compared: RealMLP on 4 sets (a GPU), TabM on 4 sets (a GPU).")
     assert fitted_elsewhere([{"set": "iris", "classifier": "SVC", "fold": 0}]) == ""
-
-
-def test_answers_for_other_rows_are_refused(small, folder):
-    (folder / "easy-0.npz").write_bytes((folder / "mixed-0.npz").read_bytes())
-    with pytest.raises(DataError, match=r"easy, fold 0: easy-0\.npz is of other rows"):
-        list(records(folder, small, ENTRIES, Protocol()))
 
 
 def test_a_stopped_run_goes_on_with_what_it_lacks_without_the_line_cut_short(folder):

@@ -99,21 +99,11 @@ def test_text_has_a_word_for_every_category_and_one_for_a_gap_and_keeps_gaps_of_
     assert options == {"cat_features": [0]}
 
 
-def test_a_table_without_categories_is_numbers_as_text_too():
-    fitted = OnTable(LikeCatBoost(), "text").fit(TRAIN.select(["n", "whole"]), Y)
-    assert fitted.estimator_.seen_.dtype == float
-    assert fitted.estimator_.options_ == {"cat_features": []}
-
-
 def test_filled_has_the_median_and_an_indicator_for_gaps_of_numbers_and_keeps_those_of_categories():
     train, test, options = given_to("filled", LikePytabkit)
     np.testing.assert_array_equal(train, [[0, 1, 0, 0], [np.nan, 3, 1, 0], [1, 3, 0, 1], [0, 5, 1, 0]])
     np.testing.assert_array_equal(test, [[1, 3, 1, 1], [np.nan, 3, 0, 0], [np.nan, 7, 0, 0]])
     assert options == {"cat_indicator": [True, False, False, False]}
-
-
-def test_a_predicted_column_is_an_array_of_classes():
-    assert OnTable(LikeCatBoost(), "text").fit(TRAIN, Y).predict(TEST).tolist() == ["a"] * 3
 
 
 def test_classes_are_numbered_for_the_classifier_and_named_again():
@@ -159,8 +149,3 @@ def test_categorical_nb_on_bins_is_our_naive_bayes():
     ours = NaiveBayesClassifier(parameters=Frequency(alpha=1e-9), missing="category").fit(X, y)
     theirs = OnTable(CategoricalNB(alpha=1e-9), "bins").fit(X, y)
     np.testing.assert_allclose(theirs.predict_proba(X), ours.predict_proba(X), rtol=1e-6)
-
-
-def test_a_classifier_without_probabilities_offers_none():
-    assert not hasattr(OnTable(SVC()).fit(TRAIN, Y), "predict_proba")
-    assert hasattr(OnTable(GaussianNB()).fit(TRAIN, Y), "predict_proba")

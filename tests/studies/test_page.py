@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from experiments.studies.data_sets import find_data_sets
-from experiments.studies.field import QUICK_SETS, field_study, rivals
+from experiments.studies.field import field_study
 from experiments.studies.page import renew_page, write_page
 from experiments.studies.pictures import draw_pictures
 from experiments.studies.plan import Request
-from experiments.studies.results import UNITS, Results
-from experiments.studies.tables import TextTable, failures_table, measure_table, versus_table, wilcoxon_table
+from experiments.studies.results import Results
+from experiments.studies.tables import failures_table, measure_table, versus_table, wilcoxon_table
 from studies.small_sets import write_sets
 from tanager.errors import OptionError
 
@@ -27,20 +27,6 @@ def results_of(errors):
             values = {"failure": "bad | luck"} if np.isnan(error) else {"accuracy": 1 - error, "test_rows": 10}
             records.append({"set": f"set {k}", "classifier": classifier, "fold": 0} | values)
     return Results([f"set {k}" for k in range(len(errors))], list("abc"[: len(errors[0])]), records)
-
-
-def test_markdown_is_padded_and_keeps_bars_inside_cells():
-    text = TextTable("T", ["set", "x"], [["a|b", "1.00"], ["c", "10.00"]], ["remark"]).markdown()
-    assert text.splitlines() == [
-        "### T",
-        "",
-        "| set  |     x |",
-        "| ---- | ----: |",
-        "| a\\|b |  1.00 |",
-        "| c    | 10.00 |",
-        "",
-        "remark",
-    ]
 
 
 def test_a_measure_table_has_values_means_and_ranks_over_common_sets():
@@ -120,16 +106,6 @@ def test_renewing_a_section_keeps_the_others_and_the_order_of_titles(folder, tmp
     assert page.read_text() == text.replace("`a part`", "`again`")
 
 
-def test_results_as_a_dictionary_have_only_what_was_measured(folder, tmp_path):
-    (study,) = Request(["nb=naive-bayes:frequency", "sklearn.svm.LinearSVC"], sets=["easy"], n_folds=3).studies(folder)
-    results = study.run(tmp_path / "out")
-    found = results.to_dict()
-    assert set(found["accuracy"]) == {"nb", "sklearn.svm.LinearSVC"}
-    assert found["log_loss"]["sklearn.svm.LinearSVC"] == {}
-    assert found["error"]["nb"]["easy"] == results.matrix("error")[0, 0]
-    assert set(found) <= set(UNITS)
-
-
 def test_the_field_runs_every_entry_on_mixed_sets_with_gaps(folder, tmp_path):
     study = field_study(find_data_sets(folder)[1:2])
     results = study.run(tmp_path / "out")
@@ -144,13 +120,6 @@ def test_the_field_runs_every_entry_on_mixed_sets_with_gaps(folder, tmp_path):
         "SVC",
         "k-NN",
     } < {entry.name for entry in study.entries}
-
-
-def test_the_quick_field_keeps_to_small_sets_and_slow_rivals_wait_to_be_asked(folder):
-    large = find_data_sets(folder)
-    small = [replace(each, name=name) for each, name in zip(large, QUICK_SETS, strict=False)]
-    assert field_study([*small, *large], quick=True).data_sets == small
-    assert {entry.name for entry in rivals(False)} <= {entry.name for entry in rivals(True)}
 
 
 @pytest.mark.parametrize(

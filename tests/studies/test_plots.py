@@ -40,29 +40,6 @@ def test_a_scatter_has_a_point_and_a_cross_per_set_and_the_diagonal():
     assert ax.get_xlim() == ax.get_ylim()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_names_in_a_scatter_are_those_furthest_out_inside_the_axes_and_never_meet(seed):
-    values = pairs(40, seed)
-    ax = plot_scatter(values)
-    ax.figure.canvas.draw()
-    furthest = np.argsort(-np.abs(values.x - values.y))[:6]
-    assert {text.get_text() for text in ax.texts} <= {values.names[k] for k in furthest}
-    assert len(ax.texts) >= 3
-    boxes = [text.get_window_extent() for text in ax.texts]
-    frame = ax.get_window_extent()
-    for k, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[:k])
-        assert frame.x0 <= box.x0 <= box.x1 <= frame.x1
-
-
-def test_a_scatter_leaves_out_unknown_values_and_names_nothing_on_the_diagonal():
-    same = np.array([0.1, np.nan, 0.3])
-    zeros = np.zeros(3)
-    ax = plot_scatter(PairedValues(["a", "b", "c"], same, same, zeros, zeros, "x", "y", "t"))
-    assert len(ax.lines[-1].get_xdata()) == 2
-    assert not ax.texts
-
-
 def test_a_critical_difference_diagram_names_every_rank_without_overlap():
     names = [f"classifier {k}" for k in range(15)]
     ranks = np.sort(np.random.default_rng(0).uniform(1, 15, 15)).tolist()
@@ -87,14 +64,3 @@ def test_a_calibration_curve_goes_through_mean_confidence_and_share_right():
     ax = plot_calibration({"ours": ours, "nothing": ReliabilityCurve((), (), (), (0.0, 1.0))})
     np.testing.assert_allclose(ax.lines[1].get_xydata(), [[0.55, 0.5], [0.95, 0.75]])
     assert len(ax.lines) == 2
-
-
-@pytest.mark.parametrize("draw", [plot_scatter, plot_critical_difference, plot_calibration])
-def test_each_draws_on_the_axes_given(draw):
-    value = {
-        plot_scatter: pairs(),
-        plot_critical_difference: MeanRanks(["a", "b"], [1.2, 1.8], 0.9, [(0, 1)]),
-        plot_calibration: {"a": ReliabilityCurve((0.6,), (0.5,), (20,), (0.0, 1.0))},
-    }[draw]
-    ax = plt.subplots()[1]
-    assert draw(value, ax) is ax

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import textwrap
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -50,20 +45,6 @@ def test_a_study_measures_each_pair_on_the_same_folds(sets, tmp_path):
     assert sum(curve.count) == 120
     right = np.dot(curve.count, curve.observed)
     assert right == pytest.approx(40 * results.column("naive-bayes", "accuracy").sum(), abs=1.5)
-
-
-def test_two_processes_give_the_numbers_of_one(sets, tmp_path):
-    study = study_of(sets, "tan", "sklearn.ensemble.RandomForestClassifier(n_estimators=3)")
-    alone, together = study.run(tmp_path / "one"), study.run(tmp_path / "two", n_jobs=2)
-    assert without_times(alone) == without_times(together)
-
-
-def test_another_seed_gives_other_folds(sets, tmp_path):
-    results = [
-        study_of(sets[:1], "naive-bayes", protocol=Protocol(KFold(3), seed=seed)).run(tmp_path / str(seed))
-        for seed in (0, 1)
-    ]
-    assert results[0].matrix("log_loss") != results[1].matrix("log_loss")
 
 
 def test_a_run_cut_short_goes_on_where_it_stopped(sets, tmp_path):
@@ -137,24 +118,6 @@ def test_a_folder_of_other_settings_is_refused(sets, tmp_path):
         study_of(sets[:1], "naive-bayes", protocol=Protocol(KFold(3), seed=1)).run(tmp_path / "out")
 
 
-def test_two_runs_into_one_folder_are_refused_until_the_first_ends(tmp_path):
-    hold = textwrap.dedent("""
-        import sys, pathlib
-        from experiments.studies.results_folder import results_folder
-        with results_folder(pathlib.Path(sys.argv[1]), "x"):
-            print("held", flush=True)
-            sys.stdin.read()
-    """)
-    command = [sys.executable, "-c", hold, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout.readline() == "held\n"
-        with pytest.raises(FileError, match="another run is writing"), results_folder(tmp_path, "x"):
-            pass
-        other.kill()
-    with results_folder(tmp_path, "x") as free:
-        assert free.records == []
-
-
 def test_damaged_results_are_refused(tmp_path):
     with results_folder(tmp_path, "x") as folder:
         folder.append({"set": "a"})
@@ -167,17 +130,6 @@ def test_damaged_results_are_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot keep results"), results_folder(tmp_path / "file" / "f", "x"):
         pass
-
-
-def test_lines_are_json_with_every_measure(sets, tmp_path):
-    study_of(sets[:1], "naive-bayes", "sklearn.svm.LinearSVC").run(tmp_path / "out")
-    lines = [json.loads(line) for line in (tmp_path / "out" / "results.jsonl").read_text().splitlines()]
-    ours, theirs = lines[0], lines[-1]
-    measures = {"accuracy", "log_loss", "brier", "auc", "train_cll", *TIMES}
-    assert measures <= set(ours)
-    assert measures & set(theirs) == {"accuracy", *TIMES}
-    assert [ours["set"], ours["classifier"], ours["fold"]] == ["easy", "naive-bayes", 0]
-    assert ours["train_rows"] + ours["test_rows"] == 40
 
 
 def test_slow_pairs_are_left_out(sets):

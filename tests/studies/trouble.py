@@ -1,16 +1,12 @@
-"""A classifier and a data set that make trouble; in a file of their own, which another process can import."""
+"""A classifier that makes trouble; in a file of their own, which another process can import."""
 
 from __future__ import annotations
 
-import os
 import signal
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-
-from experiments.studies.data_sets import DataSet
 
 
 class Slow(ClassifierMixin, BaseEstimator):
@@ -30,12 +26,3 @@ class Slow(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return self.classes_[np.zeros(len(X), dtype=int)]
-
-
-class Deadly(DataSet):
-    """Ends the process that reads it, unless that is the one which made it."""
-
-    def read(self):
-        if os.environ.get("TANAGER_TEST_PID") != str(os.getpid()):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return pa.table({"x": ["u", "v"] * 9}), np.array(["a", "b"] * 9)
