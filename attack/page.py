@@ -81,8 +81,8 @@ def write_page(tallies: dict[str, Tally], seeds: list[int], seconds: float) -> N
     held = tallies["properties"].accepted
     lines = [
         INTRODUCTION,
-        f"Run on {datetime.date.today().isoformat()} with Python {platform.python_version()}, commit {commit()}, seeds "
-        f"{', '.join(map(str, seeds))}, {seconds:,.0f} s each. Accepted are files that were read and tables that were "
+        f"Run on {datetime.date.today().isoformat()} with Python {platform.python_version()}, commit {commit()} of the "
+        f"package, seeds {', '.join(map(str, seeds))}, {seconds:,.0f} s each. Accepted are files that were read and tables that were "
         "learnt from.",
         "",
         "| cases | tried | accepted | failed |",
@@ -105,10 +105,10 @@ def write_page(tallies: dict[str, Tally], seeds: list[int], seconds: float) -> N
 
 
 def commit() -> str:
-    """The commit that is checked out, and whether files differ from it."""
+    """The last commit that changed the package, and whether files differ from it."""
 
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
-    changed = git("status", "--porcelain", "--", "src", "attack")
-    return f"`{git('rev-parse', '--short=10', 'HEAD')}`{' with changes' if changed else ''}"
+    changed = git("status", "--porcelain", "--", "src")
+    return f"`{git('log', '-1', '--format=%h', '--abbrev=10', '--', 'src')}`{' with changes' if changed else ''}"

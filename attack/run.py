@@ -82,13 +82,12 @@ def attack(cases: Iterator[Case], tallies: dict[str, Tally], seconds: float = np
         tally.n_cases += 1
 
 
-def attack_seed(seed: int, seconds: float, once: bool) -> dict[str, Tally]:
-    """The random cases of a seed, after those that are tried once."""
+def attack_from(seed: int | None, seconds: float) -> dict[str, Tally]:
+    """The random cases of a seed; without one, the cases that are tried once."""
     tallies = Tally.of_all_sorts()
-    with tempfile.TemporaryDirectory() as folder:
-        if once:
-            attack(cases_that_failed(Path(folder)), tallies)
-        attack(random_cases(seed, Path(folder), tallies), tallies, seconds)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        attack(cases_that_failed(folder) if seed is None else random_cases(seed, folder, tallies), tallies, seconds)
     return tallies
 
 
@@ -97,9 +96,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="when to stop, for each seed")
     parser.add_argument("--seed", type=int, nargs="+", default=[1, 2, 3], help="which random cases, a process each")
     options = parser.parse_args()
-    n = len(options.seed)
-    with ProcessPoolExecutor(n, mp_context=get_context("spawn")) as pool:
-        found = pool.map(attack_seed, options.seed, [options.seconds] * n, [True] + [False] * (n - 1))
+    seeds, seconds = [None, *options.seed], [np.inf, *[options.seconds] * len(options.seed)]
+    with ProcessPoolExecutor(len(seeds), mp_context=get_context("spawn")) as pool:
+        found = pool.map(attack_from, seeds, seconds)
         tallies = reduce(lambda total, more: {name: total[name] + more[name] for name in total}, found)
     write_page(tallies, options.seed, options.seconds)
     for tally in tallies.values():
