@@ -82,8 +82,8 @@ def write_page(tallies: dict[str, Tally], seeds: list[int], seconds: float) -> N
     lines = [
         INTRODUCTION,
         f"Run on {datetime.date.today().isoformat()} with Python {platform.python_version()}, commit {commit()} of the "
-        f"package, seeds {', '.join(map(str, seeds))}, {seconds:,.0f} s each. Accepted are files that were read and tables that were "
-        "learnt from.",
+        f"package, seeds {', '.join(map(str, seeds))}, {seconds:,.0f} s each. Accepted "
+        "are files that were read and tables that were learnt from.",
         "",
         "| cases | tried | accepted | failed |",
         "| --- | ---: | ---: | ---: |",
