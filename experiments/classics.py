@@ -14,11 +14,10 @@ import numpy as np
 from scipy.stats import rankdata
 
 from experiments.field_table import write_table
-from experiments.studies.field import MAX_ROWS
+from experiments.studies.field import CLASSICS, MAX_ROWS
 from experiments.studies.results import Results
 from experiments.studies.study import Study
 from experiments.studies.tables import ranks_of
-from tanager.evaluate.compare import CLASSICS
 
 REFERENCE = "NB conditional"
 MAX_NAMES = 5

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from experiments.studies.data_sets import DataSet, choose, find_data_sets
 from experiments.studies.entries import make_entries, parse_entry
-from experiments.studies.field import field_study
+from experiments.studies.field import CLASSICS, field_study
 from experiments.studies.protocol import KFold, Protocol
 from experiments.studies.study import Study
 from tanager.errors import OptionError
-from tanager.evaluate.compare import CLASSICS
 
 NOTES = (
     "Discretisation and encoding are learnt on the training part of each fold; the same folds for all.",

@@ -12,7 +12,6 @@ from sklearn.model_selection import StratifiedKFold
 
 from tanager import BayesianNetworkClassifier
 from tanager.cli.main import run
-from tanager.evaluate.compare import CLASSICS
 from tanager.files.read_table import read_table
 
 
@@ -58,13 +57,6 @@ def test_json_has_every_measure_of_classifiers_by_import_path_too(table, capsys)
         assert found["forest"]["error"][k] == pytest.approx(np.mean(own.predict(scaled[test]) != y[test]))
 
 
-def test_the_classics_are_compared_beside_those_named(table, capsys):
-    assert compare("default", "--classics", "--folds", "2", "--json") == 0
-    found = json.loads(capsys.readouterr().out)["classifiers"]
-    assert list(found) == ["default", *CLASSICS]
-    assert all(np.isfinite(each["log_loss"]).all() for each in found.values())
-
-
 def test_one_that_fails_is_named_and_nothing_measured_is_an_error(table, capsys):
     bad = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=0)"
     assert compare("naive-bayes", bad, "--folds", "2") == 0
@@ -81,7 +73,6 @@ def test_one_that_fails_is_named_and_nothing_measured_is_an_error(table, capsys)
         (["tan", "tan"], "classifier 'tan' is named twice"),
         (["tan", "--class", "klass"], "no column 'klass' to predict; its columns, nearest first, are"),
         (["tan", "--data", ""], "Missing option '--data'"),
-        (["--field"], "python -m experiments.compare"),
         (["tan", "--data", "."], "python -m experiments.compare"),
     ],
 )

@@ -150,7 +150,6 @@ def test_names_that_look_like_markup_are_printed_as_they_are(tmp_path, monkeypat
         (["m.json", "rows.csv", "--against", "virginia"], "expected one of 'virginica'"),
         (["m.json", "other.csv"], "the data lacks 4 of the 4 columns"),
         (["m.json", "--change"], "no DATA was given"),
-        (["m.json", "rows.csv", "--reason"], "--change shows which cells decide"),
         (["none.json", "rows.csv"], "none.json"),
         (["m.json", "rows.csv", "--top", "0"], "--top"),
         (["m.json", "rows.csv", "--row", "150"], "--row 150 is not there: the data has rows 0 to"),

@@ -33,7 +33,7 @@ def test_intervals_of_the_command_are_those_of_the_model(iris, capsys):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [([], "has no intervals"), (["--intervals"], "level=90.0 of an interval must be a number between 0")],
+    [([], "has no intervals"), (["--intervals"], "level=90.0 of an interval must be a number above 0 and below 1")],
 )
 def test_what_cannot_be_had_is_one_line(iris, capsys, options, words):
     assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", *options, *KEPT]) == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from experiments.classics import REFERENCE
 from experiments.studies.entries import parse_estimator
-from tanager.evaluate.compare import CLASSICS
+from experiments.studies.field import CLASSICS
 from tanager.structure import AnDE
 
 DOCS = Path(__file__).parents[2] / "docs"

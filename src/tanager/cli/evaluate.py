@@ -178,9 +178,6 @@ def compare(
             "'default'; or the import path of a scikit-learn classifier. NAME=SPEC gives it a name.",
         ),
     ] = None,
-    classics: Annotated[
-        bool, typer.Option("--classics", help="Naive Bayes, TAN, KDB, AODE and their kin, at their defaults.")
-    ] = False,
     data: Annotated[str, typer.Option(metavar="TABLE", help="The table; - is CSV on stdin.")] = "",
     class_column: options.ClassColumn = "class",
     folds: Annotated[int, typer.Option(help="Parts the rows are split into.")] = 5,
@@ -195,15 +192,14 @@ def compare(
     Examples:
 
       tanager compare default naive-bayes sklearn.ensemble.RandomForestClassifier --data iris.csv --class species
-      tanager compare default --classics --data iris.csv --class species
     """
     from tanager.cli.training_data import read_training_data
     from tanager.evaluate.compare import compare as compare_classifiers
     from tanager.evaluate.compare import name_classifiers
     from tanager.evaluate.cross_validate import labelled_rows
 
-    if not (classifiers or classics):
-        raise OptionError("there is nothing to compare.", hint="name classifiers such as tan:fcll, or --classics.")
+    if not classifiers:
+        raise OptionError("there is nothing to compare.", hint="name classifiers such as tan:fcll.")
     if not data:
         raise OptionError("Missing option '--data': the table to compare on.")
     if Path(data).is_dir():
@@ -211,7 +207,7 @@ def compare(
             f"--data {data} is a folder; expected one table.",
             hint="`python -m experiments.compare` in the repository compares over folders of tables.",
         )
-    named = name_classifiers(classifiers or (), classics)
+    named = name_classifiers(classifiers)
     table, labels = read_training_data(data, class_column, reading)
     y, rows = labelled_rows(table, labels)
     with working("Comparing") as update:

@@ -178,7 +178,6 @@ class ThresholdDecision(Decision):
 
     positive   the class
     threshold  from 0 up; what is above 1 nobody reaches
-    costs      the costs that the threshold was tuned for; None for those at which it is right
 
     >>> rule = ThresholdDecision(("healthy", "ill"), "ill", 0.1)
     >>> rule.choose(np.array([[0.95, 0.05], [0.8, 0.2]])).tolist()
@@ -189,7 +188,6 @@ class ThresholdDecision(Decision):
 
     positive: Category
     threshold: float
-    costs: CostTable | None = None
 
     @property
     def code(self) -> int:
@@ -198,13 +196,11 @@ class ThresholdDecision(Decision):
 
     @property
     def positive_code(self) -> int | None:
-        return self.code if self.costs is None or len(self.classes) == 2 else None
+        return self.code
 
     @property
     def cost_table(self) -> CostTable:
         """A false alarm costs t, a miss 1 - t: to be above the threshold t is then what is expected to cost less."""
-        if self.costs is not None:
-            return self.costs
         positive, t = self.code, min(self.threshold, 1.0)
         table = np.zeros((len(self.classes), len(self.classes)))
         table[:, positive] = t
@@ -228,8 +224,7 @@ class ThresholdDecision(Decision):
         return explained
 
     def to_dict(self) -> dict[str, object]:
-        costs = None if self.costs is None else [list(row) for row in self.costs]
-        return {"positive": self.code, "threshold": self.threshold, "costs": costs}
+        return {"positive": self.code, "threshold": self.threshold}
 
     def __str__(self) -> str:
         return f"{self.positive} where P({self.positive}) is at least {self.threshold:.4g}"

@@ -16,26 +16,6 @@ from tanager.evaluate.specs import parse_estimator
 from tanager.metrics import measure
 from tanager.runtime.progress import Update
 
-CLASSICS = {
-    "NB": "naive-bayes:frequency",
-    "NB weighted": "naive-bayes:weighted",
-    "NB averaged (MANB)": "naive-bayes:manb",
-    "NB, attributes selected": "selective:frequency",
-    "NB, maximum margin": "naive-bayes:conditional(objective=margin)",
-    "NB, margin and likelihood": "naive-bayes:conditional(objective=mixed-margin, prior=uniform)",
-    "TAN-LL": "tan:ll:frequency(smoothing=friedman)",
-    "KDB, k = 3": "kdb(k=3):frequency",
-    "KDB, k = 3, hierarchical": "kdb(k=3):hierarchical",
-    "SKDB": "skdb:frequency",
-    "AODE": "aode:frequency",
-    "AODE by information": "aode(weights=information):frequency",
-    "AODE, fitted weights": "aode(weights=conditional):frequency",
-    "AODE, subsumption": "aode(subsumption=100):frequency",
-    "A2DE": "aode(n=2):frequency",
-    "tree average": "tree-average:k2:frequency",
-}
-"""What researchers of the field expect to find: docs/comparison.md shows which of them pays where."""
-
 
 class FoldMeasures(NamedTuple):
     """Of one fold; NaN where the classifier gives no probabilities. Seconds are of processor time."""
@@ -47,9 +27,9 @@ class FoldMeasures(NamedTuple):
     fit_seconds: float
 
 
-def name_classifiers(specs: Sequence[str], classics: bool = False) -> dict[str, BaseEstimator]:
-    """Classifiers under the names they have in tables, `NAME=SPEC` giving another name; then the classics if wanted."""
-    named = [split_name(spec) for spec in specs] + (list(CLASSICS.items()) if classics else [])
+def name_classifiers(specs: Sequence[str]) -> dict[str, BaseEstimator]:
+    """Classifiers under the names they have in tables, `NAME=SPEC` giving another name."""
+    named = [split_name(spec) for spec in specs]
     names = [name for name, _ in named]
     for name in names:
         if names.count(name) > 1:

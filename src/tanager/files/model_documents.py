@@ -10,7 +10,7 @@ posterior  {"kind": "dirichlet", "rows": [...]} or {"kind": "reference", ...}
 
 A measure has its value, the ends of its interval and the value of the base rate, null where there is none. Of at most
 10,000 rows there are P(class | row), the true class and the fold, never an attribute. A decision with "threshold" is
-for the class whose place is "positive"; its "costs" may be null. A Dirichlet posterior has the parameters of every
+for the class whose place is "positive". A Dirichlet posterior has the parameters of every
 table. A reference posterior has the features of the reference model (`tanager.uncertainty.reference`) with the
 mean and a factor of the covariance of their weights, whose lines are whole numbers of steps. The draws of a bootstrap
 are not kept: they are as large as many models.
@@ -203,8 +203,7 @@ def read_decision(document: Json, classes: NDArray[np.generic]) -> Decision | No
         raise DocumentError(f"decision.positive must be the place of a class, got {shorten(positive)}")
     if type(threshold) not in (int, float) or not 0 <= cast(float, threshold) < 2:
         raise DocumentError(f"decision.threshold must be a probability, got {shorten(threshold)}")
-    costs = None if content.get("costs") is None else _costs(content["costs"], known)
-    return ThresholdDecision(known, known[positive], float(cast(float, threshold)), costs)
+    return ThresholdDecision(known, known[positive], float(cast(float, threshold)))
 
 
 def _costs(document: Json, classes: tuple[Category, ...]) -> CostTable:
