@@ -276,3 +276,13 @@ def test_attributes_that_are_exactly_zero_are_named_and_have_no_card(page, model
     assert page.texts("#idle li") == [idle]
     assert idle not in page.texts("#shapes .card .link")
     assert idle not in page.texts(".node:not(.away) .name")
+
+
+def test_a_click_on_the_map_of_a_pair_enlarges_it(page, path):
+    page.open(path)
+    page.run("document.getElementById('twos').scrollIntoView()")
+    page.wait("return document.querySelector('.zoomable svg')")
+    page.run("document.querySelector('.zoomable').click()")
+    assert page.count("dialog[open] .cell") > 0
+    page.run("document.querySelector('dialog button').click()")
+    page.wait("return !document.querySelector('dialog')")

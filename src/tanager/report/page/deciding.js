@@ -38,8 +38,8 @@ function makeDeciding({ quality, event, decision_quality: decision }, classes) {
     slider.max = table.thresholds.length - 1;
     slider.value = usualPlace(table);
     note.textContent = table.decided !== null ? `The model decides for ${classes[c]} from ${short(table.decided, 4)} on.`
-      : decision ? "The model decides by the rule above, which no single threshold of this class says."
-      : classes.length === 2 ? "Without another rule the model says the more probable class: a threshold of 0.5." : "Without another rule the model says the most probable class.";
+      : decision ? "The model decides by the rule above, which no single threshold of this class gives."
+      : classes.length === 2 ? "Without another rule the model predicts the more probable class: a threshold of 0.5." : "Without another rule the model predicts the most probable class.";
     update();
   }
 
@@ -54,7 +54,7 @@ function makeDeciding({ quality, event, decision_quality: decision }, classes) {
   const some = quality.n_kept < quality.n_rows ? ` Counted on ${plural(quality.n_kept, "row")} drawn from these.` : "";
   byId("deciding").hidden = false;
   byId("deciding").append(el("h3", {}, "Choose a threshold"),
-    el("p", { class: "muted small" }, `One class against the rest: say it wherever its probability is at least the threshold.${some}`),
+    el("p", { class: "muted small" }, `One class against the rest: it is predicted wherever its probability is at least the threshold.${some}`),
     el("div", { class: "head" }, el("label", { class: "small" }, "class ", choice), el("label", { class: "small grow" }, "threshold ", slider), words,
       cost("cost-alarm", "cost of a false alarm", "alarm"), cost("cost-miss", "cost of a miss", "miss")),
     note, figures, charts);

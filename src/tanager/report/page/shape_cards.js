@@ -10,7 +10,8 @@ function againstWords(classes, c) {
 }
 
 function chanceWords(network, c, values) {
-  const [low, high] = [Math.min(...values), Math.max(...values)].map((odds) => brief(chanceAt(network, c, odds)));
+  const ends = [Math.min(...values), Math.max(...values)].map((odds) => chanceAt(network, c, odds));
+  const [low, high] = ends.map(ends[1] - ends[0] < 0.02 ? point : brief);
   return `chance of ${cut(network.nodes.at(-1).states[c], 20)}: ${low} to ${high}`;
 }
 

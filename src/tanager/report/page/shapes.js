@@ -32,6 +32,7 @@ function pairEffect(network, { parent, child, table }, c) {
 // The chance of a class for an average row, one with the base rate, after a change of its log odds.
 const chanceAt = (network, c, odds) => 1 / (1 + Math.exp(-(network.baseOdds[c] + odds)));
 const brief = (share) => `${Math.round(100 * share)} %`;
+const point = (share) => `${(100 * share).toFixed(1)} %`;
 
 const picture = ({ width, height }, words, ...children) => svg("svg", { class: "shape", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words }, ...children);
 const spoken = ({ name, value }) => `${name}: ${signed(value)}`;
@@ -100,7 +101,7 @@ function stateBars(network, node, c, size, range_, mark) {
   const axis = height - (states.length > shown.length ? 22 : 4);
   return picture({ width: size.width, height }, `Log odds of ${name}. ${shown.map(spoken).join("; ")}.`, rows,
     svg("line", { class: "zero", x1: px(0), x2: px(0), y1: 0, y2: shown.length * line }),
-    [-1, 0, 1].map((sign) => ticks(0, range_, 3).at(-1) * sign).map((x) => svg("text", { class: `tick ${x > 0 ? "end" : "middle"}`, x: x > 0 ? size.width - 2 : px(x), y: axis }, `${short(x, 2)} (${brief(chanceAt(network, c, x))})`)),
+    [-1, 0, 1].map((sign) => ticks(0, range_, 3).at(-1) * sign).map((x) => svg("text", { class: "tick middle", x: Math.min(px(x), size.width - 26), y: axis }, `${short(x, 2)} (${brief(chanceAt(network, c, x))})`)),
     states.length > shown.length ? svg("text", { class: "tick", x: 4, y: height - 4 }, `the ${shown.length} of ${states.length} states that matter most`) : null);
 }
 
