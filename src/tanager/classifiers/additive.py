@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.additive.fit import AdditiveOptions, fit_additive
-from tanager.additive.importance import effect_columns, tree_share
+from tanager.additive.importance import class_odds, effect_columns, tree_share
 from tanager.additive.model import AdditiveModel, AdditiveTrace
 from tanager.additive.options import MonotonicConstraints, Pairs, check_options, read_options
-from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.base import TableClassifier, check_intervals
 from tanager.classifiers.coded_table import CodedTable, RowNeeds, refuse_too_large, table_sizes
 from tanager.classifiers.learning import Learnt
 from tanager.counts.count_store import CountStore
@@ -27,6 +27,8 @@ from tanager.structure.constraints import Edges
 from tanager.table.read_columns import any_frame
 from tanager.table.rows import Needs, Place, check_needs
 from tanager.table.schema import Category
+from tanager.uncertainty.interval import Interval, reach
+from tanager.uncertainty.posterior import effect_deviations
 
 NEEDS: Needs = "passes"
 BYTES_PER_CELL = 600
@@ -170,6 +172,22 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
         codes = self.model_.evidence_codes(evidence)
         found = np.exp(self.missing_rule_.log_posterior(codes)[0])
         return dict(zip(self.classes_.tolist(), found.tolist(), strict=True))
+
+    def effect_interval(self, *attributes: str, level: float = 0.9) -> Interval:
+        """An interval of a main effect, or of the effect of a pair: what each state adds to the log odds of each class.
+
+        attributes : one name, or the two of a pair of `model_.edges`
+
+        Returns (states, n_classes) each, or (states of the first, of the second, n_classes) at the granularity of
+        pairs, in the order of the columns' states. The middle is the effect in the model.
+        """
+        share, posterior = check_intervals(self, level)
+        network = self.model_
+        odds = class_odds(network.main(*attributes) if len(attributes) == 1 else network.pair(*attributes))
+        term = tuple(network.number(name) for name in attributes)
+        deviations = effect_deviations(network, posterior, term)
+        half = np.full(odds.shape, np.nan) if deviations is None else reach(share) * deviations
+        return Interval(odds - half, odds, odds + half)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """What a fitted model is made of comes first."""

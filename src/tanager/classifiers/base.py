@@ -15,7 +15,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.additive.importance import class_odds
 from tanager.additive.model import AdditiveTrace, AnyModel
 from tanager.arrays import Codes
 from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
@@ -53,8 +52,8 @@ from tanager.table.training_table import (
     warn_left_out,
     weigh_classes,
 )
-from tanager.uncertainty.interval import Interval, check_level, reach
-from tanager.uncertainty.posterior import AnyPosterior, check_method, effect_deviations, with_bands
+from tanager.uncertainty.interval import Interval, check_level
+from tanager.uncertainty.posterior import AnyPosterior, check_method, with_bands
 
 if TYPE_CHECKING:
     from tanager.decide import Decision
@@ -201,24 +200,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         logs = now.predict_log_proba(X)
         with thread_limit(now.n_jobs):
             return posterior.interval(codes, logs, share, now.missing_rule_)
-
-    def effect_interval(self, *attributes: str, level: float = 0.9) -> Interval:
-        """An interval of a main effect, or of the effect of a pair: what each state adds to the log odds of each class.
-
-        attributes : one name, or the two of a pair of `model_.edges`
-
-        Returns (states, n_classes) each, or (states of the first, of the second, n_classes) at the granularity of
-        pairs, in the order of the columns' states. The middle is the effect in the model.
-        """
-        share, posterior = check_intervals(self, level)
-        if self.model_.kind != "effects":
-            raise OptionError("only an additive model has intervals of effects.", hint="use AdditiveClassifier.")
-        network = self.model_
-        odds = class_odds(network.main(*attributes) if len(attributes) == 1 else network.pair(*attributes))
-        term = tuple(network.number(name) for name in attributes)
-        deviations = effect_deviations(network, posterior, term)
-        half = np.full(odds.shape, np.nan) if deviations is None else reach(share) * deviations
-        return Interval(odds - half, odds, odds + half)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

@@ -189,10 +189,6 @@ class OneHots:
         self._parts = rows.chunks(length)
         self._kept: dict[tuple[int, int], torch.Tensor] | None = {} if per_row * rows.n_rows <= n_bytes else None
 
-    @property
-    def n_classes(self) -> int:
-        return len(self._parts)
-
     def parts(self, c: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """(H_c, H_c times the weights of the rows) of every part."""
         for part in self._parts[c]:
