@@ -120,21 +120,6 @@ def test_pairs_of_infinite_strength_give_the_naive_bayes_fit():
         np.testing.assert_allclose(by_parent[0], of_naive[node], atol=1e-7)
 
 
-def test_infinite_strengths_give_the_class_frequencies():
-    task, cells, beta = fit(DAGS["two parents"], "hierarchical", (np.inf,))
-    assert not beta[: cells.first_class_cell].any()
-    frequencies = np.bincount(task.counts.rows.class_codes) / 60
-    np.testing.assert_allclose(beta[-1] - beta[-1, 0], np.log(frequencies / frequencies[0]), atol=1e-9)
-
-
-def test_huge_strengths_are_near_infinite_ones():
-    np.testing.assert_allclose(
-        fit(DAGS["tree"], "hierarchical", (2.0, 1e12))[2],
-        fit(DAGS["tree"], "hierarchical", (2.0, np.inf))[2],
-        atol=1e-6,
-    )
-
-
 @pytest.mark.parametrize("level", [0, 1])
 def test_the_fit_moves_continuously_with_the_strengths(level):
     before = fit(DAGS["tree"], "hierarchical", (1.0, 4.0))[2]

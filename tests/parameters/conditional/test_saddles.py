@@ -54,7 +54,7 @@ def best_of_30_starts(batch, prior_weight):
 
 @pytest.mark.parametrize(
     ("data", "prior"),
-    [*((data, None) for data in DATA), ("D", "uniform"), ("D'", "uniform"), ("D'', alpha .4", "uniform")],
+    [("D", None), ("D'", None), ("D'', alpha .4", None), ("D", "uniform"), ("D'', alpha .4", "uniform")],
 )
 @pytest.mark.filterwarnings("ignore::tanager.errors.SeparationWarning")
 def test_the_fit_is_as_good_as_the_best_of_thirty_starts_and_is_an_optimum(data, prior):
