@@ -55,7 +55,7 @@ def make_model() -> tuple[BayesianNetworkClassifier, pd.DataFrame, pd.Series, Qu
     pairs = tuple(combinations(range(N_COLUMNS), 2))[:N_PAIRS]
     shapes = [[network.columns[k].coarse.n_states + 1 for k in pair] for pair in pairs]
     tables = tuple(rng.normal(size=(*shape, N_CLASSES)) / 10 for shape in shapes)
-    clf.model_ = replace(network, pairs=pairs, tables=tables)
+    clf.model_ = replace(network, pairs=pairs, tables=tables, pair_densities=())
     clf.missing_rule_ = replace(clf.missing_rule_, network=clf.model_)
     predictions = Predictions(clf.predict_proba(X), y.to_numpy(), np.zeros(N_ROWS, dtype=np.intp))
     return clf, X, y, Quality.of(predictions, clf.classes_, np.bincount(y) / N_ROWS, "as learnt")

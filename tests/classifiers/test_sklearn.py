@@ -34,7 +34,6 @@ ESTIMATORS = [
     tanager.TANClassifier(criterion="ll", parameters="frequency", forest=True),
     tanager.AdditiveClassifier(trees=False, missing="average"),
     tanager.BayesianNetworkClassifier(missing="category"),
-    BayesianNetworkClassifier("hill-climb"),
     tanager.BayesianNetworkClassifier("naive-bayes", categorical_features="all"),
     tanager.FixedDecisionClassifier(tanager.NaiveBayesClassifier()),
     tanager.classifiers.NaiveBayesClusterer(),
