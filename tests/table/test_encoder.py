@@ -11,8 +11,6 @@ from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier, load_model, save_model
 from tanager.errors import DataError, DataWarning, OptionError
-from tanager.table import distinct_cells
-from tanager.table import encoder as encoder_module
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import read_columns
@@ -78,52 +76,6 @@ def test_bad_categorical_features_are_explained(wanted, message):
         learn(pd.DataFrame({"a": [1, 2], "b": [7, 8]}), categorical_features=wanted)
 
 
-TYPES = ["int8", "uint8", "int16", "int64", "uint64", "text", "boolean", "category", "gappy text", "date"]
-
-
-@pytest.mark.parametrize("categorical_features", ["from_dtype", "all"])
-@pytest.mark.parametrize("kind", TYPES)
-def test_columns_are_coded_alike_by_look_up_and_cell_by_cell(kind, categorical_features, monkeypatch):
-    generator = np.random.default_rng(0)
-    learnt, new = (column_of(kind, generator.choice([0, 2, 3, 100], 200)) for _ in range(2))
-    other = column_of(kind, generator.choice([0, 1, 3, 90, 101], 200))  # 1, 90 and 101 are unseen
-    schema = learn(learnt, categorical_features=categorical_features, discretizer="quantile")
-    for frame in (learnt, new, other):
-        found = []
-        for worth in (0, 10**9):
-            monkeypatch.setattr(encoder_module, "ROWS_WORTH_LOOK_UP", worth)
-            found.append(TableEncoder(schema).encode(read_columns(frame)))
-        np.testing.assert_array_equal(*found)
-
-
-def column_of(kind, numbers):
-    """A column whose cells stand for numbers from 0 to 101."""
-    if kind in ("int8", "int16", "int64"):
-        return pd.DataFrame({"a": (numbers - 50).astype(kind)})
-    if kind in ("uint8", "uint64"):
-        top = np.iinfo(kind).max - 101  # too large for a sign
-        return pd.DataFrame({"a": numbers.astype(kind) + np.array(top, dtype=kind)})
-    if kind == "boolean":
-        return pd.DataFrame({"a": numbers % 2 == 0})
-    if kind == "date":
-        return pl.DataFrame({"a": [datetime.date(2020, 1, 1) + datetime.timedelta(days=int(k)) for k in numbers]})
-    text = pd.Series([f"number {number}" for number in numbers])
-    if kind == "gappy text":
-        text[numbers % 3 == 0] = None
-    return pd.DataFrame({"a": text.astype("category") if kind == "category" else text})
-
-
-def test_the_first_unseen_cell_is_named_among_many_rows(monkeypatch):
-    monkeypatch.setattr(encoder_module, "ROWS_WORTH_LOOK_UP", 0)
-    for values, unseen, shown in (([2, 4, 6], 3, "3"), (["x", "y", "z"], "w", "'w'")):
-        schema = learn(pd.DataFrame({"a": values}), y=[0, 1, 0], categorical_features="all")
-        encoder = TableEncoder(schema, unseen_is_error=True)
-        # 5 is a number between those learnt that no cell holds.
-        assert encoder.encode(read_columns(pd.DataFrame({"a": values * 5})))[:, 0].tolist() == [0, 1, 2] * 5
-        with pytest.raises(DataError, match=rf"column 'a' holds .*{shown}.* in row 15, a category unseen"):
-            encoder.encode(read_columns(pd.DataFrame({"a": [*values * 5, unseen, *values]})))
-
-
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int64, np.uint64])
 def test_categories_may_span_all_that_their_type_holds(dtype):
     bounds = np.iinfo(dtype)
@@ -132,10 +84,7 @@ def test_categories_may_span_all_that_their_type_holds(dtype):
     assert learn(X, y=np.arange(len(X)) % 2, categorical_features="all").attributes[0].categories == tuple(extremes)
 
 
-@pytest.mark.parametrize("compiled", [False, True])
-def test_integers_outside_the_training_range_are_unseen(monkeypatch, compiled):
-    for module in (distinct_cells, encoder_module):
-        monkeypatch.setattr(module, "CELLS_WORTH_COMPILING", 0 if compiled else 10**9)
+def test_integers_outside_the_training_range_are_unseen():
     schema = learn(np.array([[2, 0], [4, 0]]), categorical_features="all")
     column = [2, 3, 4, 5, 1, np.iinfo(np.int64).min, np.iinfo(np.int64).max]
     new = read_columns(np.column_stack([column, np.zeros_like(column)]))

@@ -132,23 +132,6 @@ def test_bad_tables_get_one_clear_message(table, message):
         read_columns(table)
 
 
-@pytest.mark.parametrize("dtype", ["int64", "uint8", "float32", "bool"])
-def test_a_frame_of_rows_in_memory_is_encoded_as_its_columns_are(dtype):
-    numbers = np.random.default_rng(0).integers(0, 3, (50, 4)).astype(dtype)
-    together = pd.DataFrame(numbers, columns=["d", "a", "c", "b"], copy=False)
-    apart = pd.DataFrame({name: together[name].to_numpy().copy() for name in together})
-    tables = [read_columns(frame) for frame in (together, apart)]
-    assert tables[0].matrix is not None
-    assert tables[1].matrix is None
-    for positions in ([0, 1, 2, 3], [1, 3, 2, 0], [2, 0]):
-        for kept in (np.ones(50, dtype=bool), np.arange(50) % 3 == 0):
-            one, other = (table.select(positions).take(kept).select([1, 0]) for table in tables)
-            assert [cells(column) for column in one.columns] == [cells(column) for column in other.columns]
-    y = numbers[:, 1].astype(int)
-    fitted = [TANClassifier(categorical_features="all").fit(frame, y) for frame in (together, apart)]
-    assert fitted[0].predict_proba(together).tolist() == fitted[1].predict_proba(apart).tolist()
-
-
 N_ROWS = 60
 GENERATOR = np.random.default_rng(3)
 X = GENERATOR.integers(0, 4, (N_ROWS, 2))

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager import TANClassifier
-from tanager.errors import DataError, DataTypeError
-from tanager.table import distinct_cells, encoder, read_columns
+from tanager.errors import DataError
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
+from tanager.table.read_columns import read_columns
 from tanager.table.schema import ColumnSchema
 
 N_VALUES = 30
@@ -156,43 +156,26 @@ def codes_by_hand(learnt, new):
     return [[found.index(v) if v in found else len(found) for v, found in zip(row, known, strict=True)] for row in new]
 
 
-def compile_everything(patch, n_most=None, block=None):
-    """Take the compiled path however few cells there are, with little room for distinct ones."""
-    for module in (distinct_cells, encoder):
-        patch.setattr(module, "CELLS_WORTH_COMPILING", 0)
-    patch.setattr(read_columns, "MANY_CELLS", 0)
-    if n_most:
-        patch.setattr(distinct_cells, "MOST_CELLS", n_most)
-    if block:
-        patch.setattr(distinct_cells, "BLOCK_CELLS", block)
-
-
 @pytest.mark.parametrize(("kind", "form"), FORMS)
 @settings(max_examples=12, deadline=None)
-@given(data=st.data(), compiled=st.booleans(), n_most=st.sampled_from([4, 16, 4096]), block=st.sampled_from([5, 10**5]))
-def test_codes_are_those_of_a_list_of_values_in_order(kind, form, data, compiled, n_most, block):
+@given(data=st.data())
+def test_codes_are_those_of_a_list_of_values_in_order(kind, form, data):
     learnt, new = data.draw(tables(kind))
     make = KINDS[kind][form]
-    with pytest.MonkeyPatch.context() as patch:
-        if compiled:
-            compile_everything(patch, n_most, block)
-        table = read_columns.read_columns(make(learnt))
-        classes = np.zeros(len(learnt), dtype=np.uint8)
-        target = ColumnSchema("class", "categorical", (0, 1))
-        schema = learn_schema(table, target, classes, None, choose_discretizer("mdlp"), "all")
-        for rows in (learnt, new):
-            codes = TableEncoder(schema).encode(read_columns.read_columns(make(rows)))
-            assert codes.tolist() == codes_by_hand(learnt, rows)
+    classes = np.zeros(len(learnt), dtype=np.uint8)
+    target = ColumnSchema("class", "categorical", (0, 1))
+    schema = learn_schema(read_columns(make(learnt)), target, classes, None, choose_discretizer("mdlp"), "all")
+    for rows in (learnt, new):
+        assert TableEncoder(schema).encode(read_columns(make(rows))).tolist() == codes_by_hand(learnt, rows)
 
 
 @pytest.mark.parametrize(("kind", "form"), FORMS)
-def test_a_classifier_learns_and_predicts_the_same_from_every_form(kind, form, monkeypatch):
+def test_a_classifier_learns_and_predicts_the_same_from_every_form(kind, form):
     generator = np.random.default_rng(0)
     y = generator.integers(0, 2, 120)
     X = (generator.integers(0, 2, (120, 3)) + y[:, np.newaxis]) % 2
     rows = X.tolist()
     expected = tan().fit(X, y).predict_proba(X)
-    compile_everything(monkeypatch)
     made = KINDS[kind][form](rows)
     np.testing.assert_allclose(tan().fit(made, y).predict_proba(made), expected, rtol=1e-12)
 
@@ -203,30 +186,12 @@ def tan():
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.uint8, np.float32])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_the_first_unseen_cell_is_named_in_a_matrix(dtype, order, monkeypatch):
-    compile_everything(monkeypatch, block=4)
+def test_the_first_unseen_cell_is_named_in_a_matrix(dtype, order):
     learnt = np.array([[1, 5], [2, 6], [1, 5]] * 4, dtype=dtype, order=order)
     target = ColumnSchema("class", "categorical", (0, 1))
     classes = np.zeros(len(learnt), dtype=np.uint8)
-    schema = learn_schema(read_columns.read_columns(learnt), target, classes, None, choose_discretizer("mdlp"), "all")
+    schema = learn_schema(read_columns(learnt), target, classes, None, choose_discretizer("mdlp"), "all")
     new = learnt.copy(order="K")
     new[7, 1] = 9
     with pytest.raises(DataError, match=r"column 'x1' holds .*9.* in row 7, a category unseen"):
-        TableEncoder(schema, unseen_is_error=True).encode(read_columns.read_columns(new))
-
-
-@pytest.mark.parametrize("make", [np.array, pd.DataFrame])
-@pytest.mark.parametrize(("fault", "message"), [(3, r"numbers \(3, row 9\)"), ({}, "a dict in row 9")])
-def test_a_fault_is_found_in_its_row_where_only_distinct_cells_are_read(make, fault, message, monkeypatch):
-    compile_everything(monkeypatch)
-    objects = np.array([["a"], ["b"], ["a"]] * 4, dtype=object)
-    objects[9, 0] = fault
-    with pytest.raises(DataTypeError, match=message):
-        read_columns.read_columns(make(objects))
-
-
-@pytest.mark.parametrize("dtype", [pa.string(), pa.string_view()])
-def test_a_slice_of_text_is_numbered_from_its_first_row(dtype):
-    text = pa.array(["a", "b", "", "b", "a"], dtype).slice(1, 3)
-    rows, numbers = distinct_cells.number_text(text)
-    assert [text[row].as_py() for row in rows[numbers].tolist()] == text.to_pylist()
+        TableEncoder(schema, unseen_is_error=True).encode(read_columns(new))

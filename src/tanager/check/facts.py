@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.check.preprocessing import Drop, Step
-from tanager.table.columns import Column, DictionaryColumn, distinct_integers
+from tanager.table.columns import Column, DictionaryColumn
 from tanager.table.schema import Category, Unit, format_values
 
 Severity = Literal["high", "medium", "low"]
@@ -86,7 +86,7 @@ class ColumnFacts:
             return cls(column.name, places[column.indices], texts, "")
         cells = column.values
         if cells.dtype.kind in "iu" and len(cells):
-            integers, codes = distinct_integers(cells)
+            integers, codes = np.unique(cells, return_inverse=True)
             return cls(column.name, codes, integers, column.unit)
         observed = ~np.isnan(cells.astype(np.float64))
         values, places = np.unique(cells[observed], return_inverse=True)

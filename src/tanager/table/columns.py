@@ -24,8 +24,6 @@ Numbers = NDArray[Any]
 # Places are 64 KiB at a time: more than 128 KiB would be memory fresh from the system, with a fault for every page, in
 # a process that is told to give memory back at once, as Dask's workers are.
 BLOCK_ROWS = 1 << 13
-# Integers that span no more than this are looked up in a table instead of sorted.
-NARROW_SPAN = 1 << 16
 MICROSECONDS_OF_YEAR = 365.2425 * 86_400_000_000
 UNIT_KINDS: dict[Unit, str] = {"number": "numbers", "date": "dates", "datetime": "dates", "duration": "durations"}
 
@@ -154,7 +152,8 @@ def learn_categories(column: Column) -> tuple[Category, ...]:
     So they depend neither on the order of the rows nor on that of an unordered dictionary.
     """
     if isinstance(column, NumericColumn):
-        return tuple(_as_category(value, column.unit) for value in _distinct(column.values).tolist())
+        distinct = np.unique(column.values)
+        return tuple(_as_category(value, column.unit) for value in distinct[~np.isnan(distinct)].tolist())
     seen = occurring(column.indices, 0, len(column.dictionary))
     categories = [category for category, occurs in zip(column.dictionary, seen, strict=True) if occurs]
     return tuple(categories if column.ordered else sorted(categories))
@@ -237,45 +236,6 @@ def _encode_numbers(values: Numbers, schema: ColumnSchema) -> NDArray[np.integer
     return codes
 
 
-def distinct_integers(values: Numbers) -> tuple[Numbers, Codes]:
-    """Ascending distinct integers and each value's position among them; by look-up where they span little."""
-    low, present = _narrow(values)
-    if present is None:
-        distinct, positions = np.unique(values, return_inverse=True)
-        return distinct, positions.astype(code_dtype(len(distinct)))
-    distinct = _add(present, low, values)
-    codes: Codes = np.empty(len(values), dtype=code_dtype(len(distinct)))
-    if present.all():
-        shift(values, low, codes)
-    else:
-        look_up((np.cumsum(present) - 1).astype(codes.dtype), values, low, codes)
-    return distinct, codes
-
-
-def _distinct(values: Numbers) -> Numbers:
-    """Ascending distinct values without NaN."""
-    if values.dtype.kind in "iu" and len(values):
-        low, present = _narrow(values)
-        if present is not None:
-            return _add(present, low, values)
-    distinct: Numbers = np.unique(values)
-    return distinct[~np.isnan(distinct)]
-
-
-def _narrow(values: Numbers) -> tuple[int, NDArray[np.bool_] | None]:
-    """The least of some integers, and which occur from there on; None if they span too much for a table."""
-    low, high = int(values.min()), int(values.max())
-    if not spans_little(low, high):
-        return low, None
-    return low, occurring(values, low, high - low + 1)
-
-
-def _add(present: NDArray[np.bool_], low: int, like: Numbers) -> Numbers:
-    # Places wrap around in the values' own width, and so do the sums that undo it.
-    distinct: Numbers = np.flatnonzero(present).astype(like.dtype) + like.dtype.type(low)
-    return distinct
-
-
 def _as_category(value: float, unit: Unit) -> Category:
     if unit == "date" or unit == "datetime":
         try:
@@ -299,11 +259,6 @@ def as_number(category: Category) -> float:
     return category  # type: ignore[return-value]
 
 
-def spans_little(low: int, high: int, most: int = NARROW_SPAN) -> bool:
-    """Whether a table may have a place for each of the integers low .. high: few enough, and countable from low."""
-    return high - low < most and high < np.iinfo(np.intp).max
-
-
 def look_up(codes: Codes, cells: NDArray[np.integer], lowest: int, out: Codes) -> None:
     """out[i] = codes[cells[i] - lowest], in one dtype; a cell of lowest - 1, which says missing, takes the last."""
     for first in range(0, len(cells), BLOCK_ROWS):
@@ -311,18 +266,6 @@ def look_up(codes: Codes, cells: NDArray[np.integer], lowest: int, out: Codes) -
         places = cells[rows].astype(np.intp)
         places -= lowest
         np.take(codes, places, out=out[rows], mode="wrap")
-
-
-def shift(cells: NDArray[np.integer], lowest: int, out: Codes) -> None:
-    """out[i] = cells[i] - lowest, where all of these fit: `look_up` of codes that count up, ten times as fast."""
-    # Whole numbers wrap around, so that both may be cut to the width of the code before.
-    first = np.array(lowest).astype(out.dtype)
-    if cells.itemsize == out.itemsize:
-        np.subtract(cells.view(out.dtype), first, out=out)
-        return
-    for begin in range(0, len(cells), BLOCK_ROWS):
-        rows = slice(begin, begin + BLOCK_ROWS)
-        np.subtract(cells[rows].astype(out.dtype), first, out=out[rows])
 
 
 def count_codes(codes: Codes, n_states: int) -> NDArray[np.int64]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,33 +15,22 @@ from tanager.registry import nearest_first
 from tanager.runtime.resources import map_threads
 from tanager.table.binning import fine_places, learn_column, states_of_both, write_coarse
 from tanager.table.columns import (
-    NARROW_SPAN,
     Column,
-    DictionaryColumn,
-    Numbers,
     NumericColumn,
     RawTable,
     code_dtype,
     encode_column,
-    look_up,
     missing_cells,
-    shift,
-    spans_little,
 )
 from tanager.table.discretizer import Discretizer
-from tanager.table.distinct_cells import CELLS_WORTH_COMPILING, distinct_cells, encode_cells, is_row_major
 from tanager.table.rows import EncodedBatch, Weights
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import count_values
 
 BLOCK_BYTES = 1 << 20
-# Of a matrix of integers: a block of rows is read once while its codes, one byte each, stay in cache.
-BLOCK_CELLS = 1 << 19
 # Of a table so wide that few of its rows would fit: a column is not read in pieces of fewer rows, or of so many bytes.
 ROWS_OF_A_BLOCK, MOST_BLOCK_BYTES = 1_000, 1 << 26
 ROWS_WORTH_THREADS = 10_000
-# Rows from which a look-up repays its table.
-ROWS_WORTH_LOOK_UP = 1_000
 # More categories than this, and more than one for every two rows: the column names rows instead of grouping them.
 MANY_CATEGORIES = 1_000
 
@@ -63,11 +51,10 @@ def learn_schema(
     columns have two granularities (`fine_bins`).
     """
     chosen = choose_categorical(table, categorical_features)
-    distinct = distinct_cells(table, np.flatnonzero(chosen).tolist())
     empty: list[str] = []
 
     def learn(position: int) -> ColumnSchema:
-        column = distinct[position] if position in distinct else table.columns[position]
+        column = table.columns[position]
         missing_state = missing_states and bool(missing_cells(column).any())
         counts = None
         if not chosen[position]:
@@ -156,20 +143,10 @@ class TableEncoder:
 
     def encode_into(self, codes: Codes, table: RawTable, places: Sequence[int]) -> None:
         """Write the codes of each attribute into the column of `codes` that is its place."""
-        if table.matrix is not None and self._integers is not None and self._integers.suits(table.matrix):
-            # A matrix of categories has one granularity, so that the places are those of its own columns.
-            few = table.matrix if table.places is None else table.matrix[:, table.places]
-            unseen = self._integers.encode(few, codes[:, : len(places)])
-            if self.unseen_is_error and unseen:
-                self._encode_columns(table.columns, codes, 0, places)  # finds and names the cell
-            return
-        categorical = [j for j, column in enumerate(self.schema.attributes) if column.kind == "categorical"]
-        numeric = set(range(len(places))).difference(categorical)
-        rest = sorted(numeric | encode_cells(table, categorical, self._codes_unless_error, codes, places))
-        if rest and table.matrix is not None and is_row_major(table.matrix):
-            self._encode_blocks(table, codes, places, rest)
-        elif rest:
-            self._encode_columns(table.columns, codes, 0, places, rest)
+        if table.matrix is not None and table.matrix.strides[1] < table.matrix.strides[0]:
+            self._encode_blocks(table, codes, places)
+        else:
+            self._encode_columns(table.columns, codes, 0, places)
 
     def _codes_of(self, position: int, column: Column) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
         """The codes of some cells of an attribute, and which are unseen categories, hence missing."""
@@ -179,15 +156,7 @@ class TableEncoder:
         codes[unseen] = schema.missing_code
         return codes, unseen
 
-    def _codes_unless_error(self, position: int, column: Column) -> NDArray[np.integer] | None:
-        codes, unseen = self._codes_of(position, column)
-        return None if self.unseen_is_error and unseen.any() else codes
-
-    @cached_property
-    def _integers(self) -> IntegerLookup | None:
-        return IntegerLookup.of(self.schema.attributes)
-
-    def _encode_blocks(self, table: RawTable, codes: Codes, places: Sequence[int], positions: Sequence[int]) -> None:
+    def _encode_blocks(self, table: RawTable, codes: Codes, places: Sequence[int]) -> None:
         """A row-major matrix by blocks of rows that fit the cache: reading a column of it whole would miss it."""
         matrix = table.matrix
         assert matrix is not None
@@ -197,66 +166,22 @@ class TableEncoder:
         def encode_block(start: int) -> None:
             block = np.ascontiguousarray(matrix[start : start + rows].T)
             columns = [table.column_like(j, block[table.place(j)]) for j in range(len(table.names))]
-            self._encode_columns(columns, codes[start : start + rows], start, places, positions)
+            self._encode_columns(columns, codes[start : start + rows], start, places)
 
         map_threads(encode_block, range(0, table.n_rows, rows))
 
-    def _encode_columns(
-        self,
-        columns: Sequence[Column],
-        codes: Codes,
-        first_row: int,
-        places: Sequence[int],
-        positions: Sequence[int] | None = None,
-    ) -> None:
-        """Write the codes of the columns at these positions, or of all."""
-        chosen = range(len(columns)) if positions is None else positions
-
+    def _encode_columns(self, columns: Sequence[Column], codes: Codes, first_row: int, places: Sequence[int]) -> None:
         def encode_one(position: int) -> None:
             column, target = columns[position], codes[:, places[position]]
-            if len(target) >= ROWS_WORTH_LOOK_UP and self._look_up(position, column, target):
-                return
             target[:], unseen = self._codes_of(position, column)
             if self.unseen_is_error and unseen.any():
                 raise _unseen(column, int(unseen.argmax()), first_row)
 
         if len(codes) < ROWS_WORTH_THREADS:
-            for position in chosen:
+            for position in range(len(columns)):
                 encode_one(position)
         else:
-            map_threads(encode_one, chosen)
-
-    def _look_up(self, position: int, column: Column, out: Codes) -> bool:
-        """Write the codes by look-up, ten times as fast; False where cells are too many, or one is an error."""
-        lowest, every = _every_cell(column)
-        if every is None:
-            return False
-        cells = column.values if isinstance(column, NumericColumn) else column.indices
-        final, unseen = self._codes_of(position, every)
-        if self.unseen_is_error and unseen.any():
-            is_error = np.empty(len(cells), dtype=np.uint8)
-            look_up(unseen.astype(np.uint8), cells, lowest, is_error)
-            if is_error.any():
-                return False
-        if isinstance(column, NumericColumn) and np.array_equal(final, np.arange(len(final))):
-            shift(cells, lowest, out)
-        else:
-            look_up(final.astype(out.dtype), cells, lowest, out)
-        return True
-
-
-def _every_cell(column: Column) -> tuple[int, Column | None]:
-    """The lowest cell and a column of all there may be from there on; None if these are more than the rows."""
-    if isinstance(column, DictionaryColumn):
-        if missing_cells(column).all():
-            return 0, None  # what it declares is not there
-        return 0, replace(column, indices=np.append(np.arange(len(column.dictionary)), -1).astype(np.int32))
-    if column.values.dtype.kind not in "iu" or not len(column.values):
-        return 0, None
-    lowest, highest = int(column.values.min()), int(column.values.max())
-    if not spans_little(lowest, highest, min(NARROW_SPAN, len(column.values))):
-        return 0, None
-    return lowest, replace(column, values=np.arange(lowest, highest + 1))
+            map_threads(encode_one, range(len(columns)))
 
 
 def _unseen(column: Column, row: int, first_row: int) -> DataError:
@@ -290,64 +215,3 @@ def without_class(schema: TableSchema, n_rows: int) -> Codes:
     """The class codes of rows whose class is missing."""
     n_classes = schema.target.n_states
     return np.full(n_rows, n_classes, dtype=code_dtype(n_classes))
-
-
-@dataclass(frozen=True)
-class IntegerLookup:
-    """For every column a table from value - low to code; values outside it, or between those in it, are unseen.
-
-    A value v of column j has code `codes[offset[j] + v - low[j]]` if 0 <= v - low[j] < span[j].
-    """
-
-    low: NDArray[np.int64]
-    span: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    codes: NDArray[np.uint32]
-    missing: NDArray[np.uint32]
-
-    @classmethod
-    def of(cls, attributes: Sequence[ColumnSchema]) -> IntegerLookup | None:
-        """The tables of a schema, or None where a column is not a narrow range of integers."""
-        low = np.zeros(len(attributes), dtype=np.int64)
-        span = np.zeros(len(attributes), dtype=np.int64)
-        for j, column in enumerate(attributes):
-            whole = [value for value in column.categories if type(value) is int]
-            if column.kind != "categorical" or len(whole) < len(column.categories):
-                return None
-            if whole:
-                lowest, highest = min(whole), max(whole)
-                if highest - lowest >= NARROW_SPAN or highest > np.iinfo(np.int64).max:
-                    return None
-                low[j], span[j] = lowest, highest - lowest + 1
-        offset = np.concatenate([[0], np.cumsum(span)[:-1]])
-        missing = np.array([column.missing_code for column in attributes], dtype=np.uint32)
-        codes = np.repeat(missing, span)
-        for j, column in enumerate(attributes):
-            codes[offset[j] + np.array(column.categories, dtype=np.int64) - low[j]] = range(len(column.categories))
-        return cls(low, span, offset, codes, missing)
-
-    def suits(self, matrix: Numbers) -> bool:
-        """Whether the matrix is small, and its integers can be subtracted from."""
-        small = matrix.size < CELLS_WORTH_COMPILING
-        return small and matrix.dtype.kind in "iu" and np.can_cast(matrix.dtype, np.int64)
-
-    def encode(self, matrix: Numbers, out: Codes) -> bool:
-        """Write the codes of all rows into `out`; True if a value was unseen (its code is the missing one)."""
-
-        def run(rows: slice) -> bool:
-            return self._encode(matrix[rows], out[rows])
-
-        return any(map_threads(run, _row_blocks(matrix)))
-
-    def _encode(self, matrix: Numbers, out: Codes) -> bool:
-        place = matrix - self.low
-        known = (place >= 0) & (place < self.span)
-        codes = self.codes[np.where(known, place + self.offset, 0)]
-        codes = np.where(known, codes, self.missing)
-        out[:] = codes
-        return bool((codes == self.missing).any())
-
-
-def _row_blocks(matrix: Numbers) -> list[slice]:
-    rows = max(1, BLOCK_CELLS // max(1, matrix.shape[1]))
-    return [slice(start, start + rows) for start in range(0, len(matrix), rows)]

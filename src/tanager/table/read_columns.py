@@ -20,13 +20,12 @@ from sklearn.utils.validation import check_array
 from tanager.errors import DataError, DataTypeError, OptionError
 from tanager.registry import check_option
 from tanager.runtime.resources import map_threads
-from tanager.table.columns import Column, DictionaryColumn, Numbers, NumericColumn, RawTable, take
-from tanager.table.distinct_cells import Numbered, number_cells, number_text
+from tanager.table.columns import Column, DictionaryColumn, Numbers, NumericColumn, RawTable
 from tanager.table.schema import Category, Unit
 
 Library = Literal["pandas", "polars", "pyarrow"]
 LIBRARIES = ("pandas", "polars", "pyarrow")
-# Cells from which threads, and the compiled kernel that numbers objects, repay their start.
+# Cells from which threads repay their start.
 MANY_CELLS = 2_000_000
 # What Arrow raises for cells it cannot keep.
 UNREADABLE = (pa.ArrowException, OverflowError, TypeError, ValueError)
@@ -96,26 +95,7 @@ def _read_frame(X: Any) -> RawTable:
         raise DataError("the table has no column: found 0 feature(s) while a minimum of 1 is required.")
     if frame.shape[0] == 0:
         raise DataError("the table has no row: found 0 sample(s) while a minimum of 1 is required.")
-    matrix = _row_major(X) if nw.dependencies.is_pandas_dataframe(X) else None
-    if matrix is not None:
-        return _read_matrix(tuple(names), matrix, named=True)
     return _read_all(names, list(frame.iter_columns()))
-
-
-def _row_major(frame: Any) -> NDArray[Any] | None:
-    """A frame of pandas that is one array, row by row in memory: taken column by column it would be read as often."""
-    dtypes = {*frame.dtypes}
-    if len(dtypes) > 1 or not all(isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in dtypes):
-        return None
-    first, last = frame.iloc[:, 0].to_numpy(), frame.iloc[:, -1].to_numpy()
-    if first.strides[0] <= first.itemsize:
-        return None
-    strides = (frame.shape[1] * first.itemsize, first.itemsize)
-    begins, ends = (values.__array_interface__["data"][0] for values in (first, last))
-    if first.strides[0] != strides[0] or ends - begins != (frame.shape[1] - 1) * first.itemsize:
-        return None
-    matrix: NDArray[Any] = frame.to_numpy()  # of one array it is a view
-    return matrix
 
 
 def read_named(frame: Any, names: Sequence[str]) -> RawTable:
@@ -127,14 +107,13 @@ def read_named(frame: Any, names: Sequence[str]) -> RawTable:
 
 def _read_all(names: Sequence[str], columns: Sequence[nw.Series[Any]]) -> RawTable:
     n_rows = len(columns[0]) if columns else 0
-    many = n_rows * len(columns) >= MANY_CELLS
-    read = _map_columns(lambda j: _read_series(names[j], columns[j], many), len(columns), many)
+    read = _map_columns(lambda j: _read_series(names[j], columns[j]), len(columns), n_rows)
     return RawTable(tuple(names), named=True, n_rows=n_rows, read=read)
 
 
-def _map_columns(read: Callable[[int], Column], n_columns: int, many: bool) -> tuple[Column, ...]:
+def _map_columns(read: Callable[[int], Column], n_columns: int, n_rows: int) -> tuple[Column, ...]:
     """The columns by position, on threads where there are many cells."""
-    return tuple((map_threads if many else map)(read, range(n_columns)))
+    return tuple((map_threads if n_rows * n_columns >= MANY_CELLS else map)(read, range(n_columns)))
 
 
 def read_record_batch(batch: pa.RecordBatch) -> RawTable:
@@ -161,7 +140,7 @@ def check_unique(names: Sequence[str]) -> None:
         seen.add(name)
 
 
-def _read_series(name: str, series: nw.Series[Any], many: bool) -> Column:
+def _read_series(name: str, series: nw.Series[Any]) -> Column:
     if series.dtype in (nw.Int128, nw.UInt128):
         series = series.cast(nw.Float64)  # NumPy and Arrow have none so wide
     if series.dtype.is_integer():
@@ -175,11 +154,10 @@ def _read_series(name: str, series: nw.Series[Any], many: bool) -> Column:
     if (categories := _read_categories(name, series)) is not None:
         return categories
     if series.dtype == nw.Object or _holds_objects(series):
-        cells = _objects_of(series)
-        return read_cells(name, cells, number_cells(cells[:, np.newaxis])[0] if many else None)
+        return read_objects(name, _objects_of(series))
     try:
         is_polars = series.implementation.is_polars()
-        column = read_arrow(name, _arrow_cells(series), many)
+        column = read_arrow(name, _arrow_cells(series))
         if is_polars and series.dtype == nw.Enum and isinstance(column, DictionaryColumn):
             return replace(column, ordered=True)
         return column
@@ -242,9 +220,7 @@ def _read_array(X: object) -> RawTable:
             array = array.astype(np.float64)
     if array.dtype.kind in "iufb":
         return _read_matrix(names, array, named=False)
-    many = array.size >= MANY_CELLS
-    numbered = number_cells(array) if many else [None] * len(names)
-    columns = _map_columns(lambda j: read_cells(names[j], array[:, j], numbered[j]), len(names), many)
+    columns = _map_columns(lambda j: read_objects(names[j], array[:, j]), len(names), n_rows)
     return RawTable(names, named=False, n_rows=n_rows, read=columns)
 
 
@@ -256,17 +232,6 @@ def _read_matrix(names: tuple[str, ...], array: NDArray[Any], named: bool) -> Ra
         for j, name in enumerate(() if looks_finite else names):
             finite(NumericColumn(name, array[:, j]))
     return RawTable(names, named, n_rows=len(array), matrix=array)
-
-
-def read_cells(name: str, cells: NDArray[np.generic], numbered: Numbered | None) -> Column:
-    """A column of Python objects or text; of which only the distinct cells are read where they are numbered."""
-    if numbered is not None:
-        rows, numbers = numbered
-        try:
-            return take(read_objects(name, cells[rows]), numbers)
-        except DataError:
-            pass  # all cells say in which row the fault is
-    return read_objects(name, cells)
 
 
 def read_objects(name: str, values: NDArray[np.generic]) -> Column:
@@ -292,16 +257,14 @@ def _plain_cells(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
     return np.array([*cells, None], dtype=object)[:-1]  # a cell that is an array stays one
 
 
-def read_arrow(name: str, array: pa.Array | pa.ChunkedArray, many: bool = False) -> Column:
-    """A column of an Arrow array; where there are `many` cells, it may take a compiled kernel to read them."""
+def read_arrow(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
+    """A column of an Arrow array."""
     one_order = True
     if isinstance(array, pa.ChunkedArray):
         one_order = _have_one_dictionary(array)
         array = array.combine_chunks()
     kind = array.type
     types = pa.types
-    if many and _is_text(kind):
-        return _read_text(name, array)
     if types.is_integer(kind) or types.is_floating(kind):
         return finite(NumericColumn(name, array.to_numpy(zero_copy_only=False)))
     if types.is_decimal(kind):
@@ -344,21 +307,6 @@ def _microseconds(name: str, array: pa.Array, kind: pa.DataType) -> Numbers:
         return array.cast(kind, safe=not finer).cast(pa.int64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         raise too_far(name) from None
-
-
-def _read_text(name: str, array: pa.Array) -> Column:
-    """Many cells of text; if few and short ones are distinct, only these are read."""
-    complete = array.fill_null("") if array.null_count else array
-    numbered = number_text(complete)
-    if numbered is None:
-        return read_arrow(name, array)
-    rows, numbers = numbered
-    distinct = pa.array([complete[row].as_py() for row in rows.tolist()], type=pa.string())
-    column = take(read_arrow(name, distinct), numbers)
-    if array.null_count:
-        assert isinstance(column, DictionaryColumn)
-        column.indices[array.is_null().to_numpy(zero_copy_only=False)] = -1
-    return column
 
 
 def _is_text(kind: pa.DataType) -> bool:

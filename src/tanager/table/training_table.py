@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from tanager.arrays import Codes
 from tanager.errors import DataError, DataTypeError, DataWarning, OptionError
-from tanager.table.columns import RawTable, code_dtype, distinct_integers
+from tanager.table.columns import RawTable, code_dtype
 from tanager.table.read_columns import holds_nothing, read_columns, without_mask
 from tanager.table.rows import Weights
 from tanager.table.schema import ColumnSchema
@@ -240,10 +240,12 @@ def encode_labels(
     labels: NDArray[np.generic], classes: NDArray[np.generic] | None = None
 ) -> tuple[NDArray[np.generic], Codes]:
     """The classes, ascending or as given, and each row's position among them; a label outside those is refused."""
-    if labels.dtype.kind in "iu":
-        labels_held, codes = distinct_integers(labels)
-    else:
-        labels_held, codes = _distinct_labels(labels)
+    try:
+        labels_held, positions = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise DataError(f"the class column mixes labels of types {', '.join(kinds)}; expected one type.") from None
+    codes: Codes = positions.astype(code_dtype(len(labels_held)))
     if classes is not None:
         outside = np.setdiff1d(labels_held, classes)
         if len(outside):
@@ -254,15 +256,6 @@ def encode_labels(
         places = order[np.searchsorted(classes, labels_held, sorter=order)]
         labels_held, codes = classes, places.astype(code_dtype(len(classes)))[codes]
     return labels_held, codes
-
-
-def _distinct_labels(labels: NDArray[np.generic]) -> tuple[NDArray[np.generic], Codes]:
-    try:
-        distinct, codes = np.unique(labels, return_inverse=True)
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in labels})
-        raise DataError(f"the class column mixes labels of types {', '.join(kinds)}; expected one type.") from None
-    return distinct, codes.astype(code_dtype(len(distinct)))
 
 
 def missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:

@@ -24,8 +24,6 @@ from tanager.table.columns import (
     look_up,
     missing_cells,
     occurring,
-    shift,
-    spans_little,
     take,
 )
 from tanager.table.rows import Weights
@@ -255,86 +253,33 @@ class NumberCoder:
 
 
 class NumberVocabulary:
-    """The distinct numbers of a column so far; the code of a number never changes.
-
-    Whole numbers of a small range are looked up in a table, all others by hashing. Where codes are in the order of the
-    numbers without a hole, as they are for most columns from the first batch on, the code is a subtraction.
-    """
+    """The distinct numbers of a column so far; the code of a number never changes."""
 
     def __init__(self) -> None:
         self.values: Numbers = np.empty(0, dtype=np.int8)
-        self._sorted: Numbers = self.values
         self._order: NDArray[np.intp] = np.empty(0, dtype=np.intp)
-        self._low = 0
-        self._table: NDArray[np.int32] = np.empty(0, dtype=np.int32)
-        self._is_range = False
 
     def codes(self, values: Numbers, out: Codes) -> Codes:
         """The code of each number, NaN as missing; in `out`, bytes, if they fit there."""
-        if values.dtype.kind == "f" or len(values) == 0:
-            return self._hash(values, out)
-        low, high = int(values.min()), int(values.max())
-        if self._is_range and self._low <= low and high < self._low + len(self.values):
-            codes = _room_for(len(self.values), out)
-            shift(values, self._low, codes)
-            return codes
-        first, last = low, high
-        if len(self._table):
-            first, last = min(low, self._low), max(high, self._low + len(self._table) - 1)
-        if not spans_little(first, last):
-            return self._hash(values, out)
-        if last - first + 1 > len(self._table):
-            self._cover(first, last)
-        return self._look_up(values, out)
-
-    def _look_up(self, values: Numbers, out: Codes) -> Codes:
-        """Codes by the table, which covers all the values."""
-        codes = _room_for(len(self.values), out)
-        look_up(self._table.astype(codes.dtype), values, self._low, codes)
-        if codes.max() < np.iinfo(codes.dtype).max:
-            return codes
-        occurs = occurring(values, self._low, len(self._table))
-        new = np.flatnonzero(occurs & (self._table == UNKNOWN)) + self._low
-        self._append(new.astype(values.dtype))
-        return self.codes(values, out)
-
-    def _cover(self, first: int, last: int) -> None:
-        """Let the table begin and end there."""
-        table = np.full(last - first + 1, UNKNOWN, dtype=np.int32)
-        inside = (self.values >= first) & (self.values <= last) & (self.values == np.rint(self.values))
-        table[self.values[inside].astype(np.intp) - first] = np.flatnonzero(inside)
-        self._low, self._table = first, table
-
-    def _hash(self, values: Numbers, out: Codes) -> Codes:
         encoded = pa.array(values).dictionary_encode()
         distinct = encoded.dictionary.to_numpy(zero_copy_only=False)
         present = distinct == distinct
         new = present & (self._find(distinct) == UNKNOWN)
         if new.any():
-            self._append(np.unique(distinct[new]) + distinct.dtype.type(0))  # -0.0 is 0.0
+            added = np.unique(distinct[new]) + distinct.dtype.type(0)  # -0.0 is 0.0
+            self.values = np.concatenate([self.values, added]) if len(self.values) else added
+            self._order = np.argsort(self.values, kind="stable")
         known = np.where(present, self._find(distinct), UNKNOWN)
         codes = _room_for(len(self.values), out)
-        codes[:] = known[encoded.indices.to_numpy(zero_copy_only=False)]
+        look_up(known.astype(codes.dtype), encoded.indices.to_numpy(zero_copy_only=False), 0, codes)
         return codes
 
     def _find(self, values: Numbers) -> NDArray[np.intp]:
-        if len(self._sorted) == 0:
+        if len(self.values) == 0:
             return np.full(len(values), UNKNOWN, dtype=np.intp)
-        position = np.minimum(np.searchsorted(self._sorted, values), len(self._sorted) - 1)
-        return np.where(self._sorted[position] == values, self._order[position], UNKNOWN)
-
-    def _append(self, new: Numbers) -> None:
-        """`new` are ascending and unknown."""
-        self.values = np.concatenate([self.values, new]) if len(self.values) else new
-        self._order = np.argsort(self.values, kind="stable")
-        self._sorted = self.values[self._order]
-        if len(self._table):
-            self._cover(self._low, self._low + len(self._table) - 1)
-        self._is_range = bool(
-            self.values.dtype.kind in "iu"
-            and len(self._table)
-            and np.array_equal(self.values, np.arange(len(self.values)) + self._low)
-        )
+        position = np.minimum(np.searchsorted(self.values, values, sorter=self._order), len(self.values) - 1)
+        found = self._order[position]
+        return np.where(self.values[found] == values, found, UNKNOWN)
 
 
 def _room_for(n_values: int, out: Codes) -> Codes:
