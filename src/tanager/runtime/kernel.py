@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
-from tanager.runtime.progress import Notice
+from tanager.runtime.progress import say
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -98,22 +98,20 @@ def _temporary_cache() -> str | None:
 
 @lru_cache(maxsize=1)
 def _announce_compilation() -> None:
-    """Show a notice while numba compiles kernels of this library; nothing is shown where it loads them from disk."""
+    """Let a terminal know when numba compiles a kernel of this library; it does not where it loads them from disk."""
     from numba.core import event
-
-    notice = Notice("tanager: compiling kernels (first use on this machine) ...")
 
     class Compilation(event.Listener):
         def on_start(self, event: Any) -> None:
-            if _is_kernel(event.data["dispatcher"]):
-                notice.begin()
+            if any(event.data["dispatcher"] is one for one in _dispatchers):
+                _say_compiling()
 
         def on_end(self, event: Any) -> None:
-            if _is_kernel(event.data["dispatcher"]):
-                notice.end()
+            pass
 
     event.register("numba:compile", Compilation())  # type: ignore[no-untyped-call]
 
 
-def _is_kernel(dispatcher: object) -> bool:
-    return any(dispatcher is one for one in _dispatchers)
+@lru_cache(maxsize=1)
+def _say_compiling() -> None:
+    say("tanager: compiling kernels (first use on this machine) ...")

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
 LONG = 1.0
 """Seconds after which work is long."""
@@ -73,61 +73,11 @@ def time_left(seconds: float, done: float, total: float) -> str:
 
 
 def say(message: str) -> None:
-    """A remark for a person at a terminal; nothing where stderr goes elsewhere."""
-    if _on_terminal():
+    """A remark for a person at a terminal, above the bar if there is one; nothing where stderr goes elsewhere."""
+    if _bars:
+        _bars[-1].console.print(message, markup=False, highlight=False)
+    elif _on_terminal():
         print(message, file=sys.stderr)
-
-
-class Notice:
-    """A line on stderr, on a terminal, while work of one kind goes on, once all of it has taken LONG seconds.
-
-    Work may be nested, but is that of one thread at a time. While there is a bar, the line is one of the bar's.
-    """
-
-    def __init__(self, message: str) -> None:
-        self._message = message
-        self._seconds = 0.0
-        self._depth = 0
-        self._started = 0.0
-        self._timer: threading.Timer | None = None
-        self._shown: tuple[Progress, TaskID] | bool = False
-
-    def begin(self) -> None:
-        """The work begins, or a part of it."""
-        self._depth += 1
-        if self._depth > 1 or not _on_terminal():
-            return
-        self._started = time.monotonic()
-        self._timer = threading.Timer(max(0.0, LONG - self._seconds), self._show)
-        self._timer.daemon = True
-        self._timer.start()
-
-    def end(self) -> None:
-        """What was begun last is done."""
-        self._depth -= 1
-        if self._depth or self._timer is None:
-            return
-        self._seconds += time.monotonic() - self._started
-        self._timer.cancel()
-        self._timer.join()
-        self._timer = None
-        self._clear()
-
-    def _show(self) -> None:
-        if _bars:
-            bar = _bars[-1]
-            self._shown = bar, bar.add_task(self._message, total=None, left="")
-        else:
-            self._shown = True
-            print(f"\r{self._message}", end="", file=sys.stderr, flush=True)
-
-    def _clear(self) -> None:
-        if isinstance(self._shown, tuple):
-            bar, task = self._shown
-            bar.remove_task(task)
-        elif self._shown:
-            print(f"\r{' ' * len(self._message)}\r", end="", file=sys.stderr, flush=True)
-        self._shown = False
 
 
 def _on_terminal() -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tanager import NaiveBayesClassifier
 from tanager.errors import DataError
 from tanager.table.binning import learn_column
 from tanager.table.columns import DictionaryColumn, NumericColumn
@@ -28,20 +30,15 @@ batches_of_numbers = st.lists(
 )
 
 
-def new_bytes(cells) -> np.ndarray:
-    """Where codes go that fit a byte, full of what they are not."""
-    return np.full(len(cells), 99, dtype=np.uint8)
-
-
 def code_batches(*batches: np.ndarray) -> list[np.ndarray]:
     vocabulary = NumberVocabulary()
-    return [vocabulary.codes(values, new_bytes(values)) for values in batches]
+    return [vocabulary.codes(values) for values in batches]
 
 
 def encode(coder: ColumnCoder, column, categorical=True) -> np.ndarray:
     cells = column.indices if isinstance(column, DictionaryColumn) else column.values
     rows = BatchRows(np.zeros(len(cells), dtype=np.uint8), 1)
-    return coder.encode(column, categorical, rows, new_bytes(cells))
+    return coder.encode(column, categorical, rows)
 
 
 @settings(max_examples=200, deadline=None)
@@ -51,7 +48,7 @@ def test_a_code_leads_back_to_its_number(batches):
     coded = []
     for dtype, batch in batches:
         values = np.array(batch, dtype=dtype)
-        coded.append((values, vocabulary.codes(values, new_bytes(values))))
+        coded.append((values, vocabulary.codes(values)))
     known = vocabulary.values
     assert len(np.unique(known)) == len(known)
     for values, codes in coded:
@@ -105,7 +102,7 @@ def test_counts_by_class_are_those_of_all_rows_together(span, weighted):
     for rows in np.split(np.arange(500), [100, 101, 350]):
         own = None if weights is None else weights[rows]
         batch = BatchRows(classes[rows], int(classes[: rows[-1] + 1].max()) + 1, own)
-        coder.encode(values[rows], batch, new_bytes(rows))
+        coder.encode(values[rows], batch)
     exact = count_values(values, classes, weights, n_classes=3)
     for name in ("values", "classes", "weights"):
         np.testing.assert_array_equal(getattr(coder.counts(), name), getattr(exact, name))
@@ -117,10 +114,21 @@ def test_numbers_too_many_to_keep_are_spooled_as_they_are_and_counted_by_a_sketc
     values = rng.normal(size=1_000)
     coder = NumberCoder(cut=True)
     rows = BatchRows(np.zeros(200, dtype=np.uint8), 1)
-    parts = [coder.encode(part, rows, new_bytes(part)) for part in np.split(values, 5)]
+    parts = [coder.encode(part, rows) for part in np.split(values, 5)]
     assert [part.dtype.kind for part in parts] == ["u", "f", "f", "f", "f"]
     assert coder.counts().weights.sum() == 1_000
     np.testing.assert_array_equal(coder.counts().values, np.sort(values))  # so few fit into the sketch
+
+
+def test_dates_too_many_to_keep_are_binned_as_in_memory(monkeypatch):
+    monkeypatch.setattr(stream_coder, "MAX_DISTINCT_NUMBERS", 5)
+    days = np.datetime64("2020-01-01") + np.arange(40)
+    table = pa.table({"day": days, "y": np.where(np.arange(40) < 15, "no", "yes")})
+    streamed = NaiveBayesClassifier().fit(iter([table.slice(0, 20), table.slice(20)]), "y")
+    whole = NaiveBayesClassifier().fit(table.select(["day"]), table["y"].to_numpy())
+    np.testing.assert_array_equal(
+        streamed.predict_proba(table.select(["day"])), whole.predict_proba(table.select(["day"]))
+    )
 
 
 def test_a_type_is_known_from_the_first_batch_that_has_any():
@@ -189,7 +197,7 @@ def test_batches_count_the_rows_that_hold_a_value(weighted, most_distinct, monke
     coder = ColumnCoder()
     for rows in np.array_split(np.arange(400), 5):
         batch = BatchRows(classes[rows], 2, weights[rows] if weighted else None)
-        coder.encode(NumericColumn("a", values[rows]), False, batch, new_bytes(rows))
+        coder.encode(NumericColumn("a", values[rows]), False, batch)
     found = coder.statistics("a", np.array([1, 0])).counts
     assert found.n_rows == np.count_nonzero(~np.isnan(values))
     expected = count_values(values, 1 - classes, weights if weighted else None, n_classes=2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,11 +56,8 @@ class ColumnCoder:
         self._missing: NDArray[np.float64] = np.zeros(1)
         self._empty: tuple[NumericColumn, bool] | None = None
 
-    def encode(self, column: Column, categorical: bool, rows: BatchRows, out: Codes) -> RawCells:
-        """One batch: codes that keep their meaning in later batches, or the numbers themselves.
-
-        They are in `out`, (n_rows,) bytes, where they fit there.
-        """
+    def encode(self, column: Column, categorical: bool, rows: BatchRows) -> RawCells:
+        """One batch: codes that keep their meaning in later batches, or the numbers themselves."""
         counted = count_missing(column, rows.class_codes, rows.weights, rows.n_classes)
         if counted.any():
             counted[: len(self._missing)] += self._missing
@@ -69,14 +65,13 @@ class ColumnCoder:
             if missing_cells(column).all() and (self._like is None or kind_of(column) != kind_of(self._like)):
                 if isinstance(column, NumericColumn):
                     self._empty = (column, categorical)
-                out[:] = np.iinfo(out.dtype).max
-                return out
+                return np.full(len(rows.class_codes), np.iinfo(np.uint8).max, dtype=np.uint8)
         if not self._is_like(column):
             self._join(column, categorical)
         if isinstance(column, DictionaryColumn):
-            return self._text.encode(column, out)
+            return self._text.encode(column)
         assert self._numbers is not None
-        return self._numbers.encode(column.values, rows, out)
+        return self._numbers.encode(column.values, rows)
 
     def _join(self, column: Column, categorical: bool) -> None:
         if self._like is None:
@@ -141,11 +136,6 @@ class ColumnCoder:
         return len(self._text.dictionary if self._numbers is None else self._numbers.vocabulary.values)
 
     @property
-    def is_cut(self) -> bool:
-        """Whether several values may come to mean one state."""
-        return self._numbers is not None and not self._categorical
-
-    @property
     def incomplete(self) -> bool:
         """Whether a cell was missing."""
         return bool(self._missing.any())
@@ -174,8 +164,8 @@ class TextCoder:
         self._last: tuple[Category, ...] = ()
         self._codes: NDArray[np.int32] = np.array([UNKNOWN], dtype=np.int32)
 
-    def encode(self, column: DictionaryColumn, out: Codes) -> Codes:
-        """The code of each cell, in `out` if they fit a byte; only categories that occur get one."""
+    def encode(self, column: DictionaryColumn) -> Codes:
+        """The code of each cell; only categories that occur get one."""
         if column.dictionary != self._last:
             self._last = column.dictionary
             self.entries.update(dict.fromkeys(column.dictionary))
@@ -185,9 +175,7 @@ class TextCoder:
             for index in np.flatnonzero(occurs & (self._codes[:-1] == UNSEEN)).tolist():
                 self.dictionary[column.dictionary[index]] = len(self.dictionary)
             self._renew()
-        codes = _room_for(len(self.dictionary), out)
-        look_up(self._codes.astype(codes.dtype), column.indices, 0, codes)
-        return codes
+        return _look_up(self._codes, column.indices, len(self.dictionary))
 
     def _renew(self) -> None:
         """The code of each entry of the batch's dictionary; index -1, a missing cell, takes the last."""
@@ -209,10 +197,10 @@ class NumberCoder:
         self._counted: NDArray[Any] = np.zeros((0, 1), dtype=np.int64)
         self._n_rows = 0
 
-    def encode(self, values: Numbers, rows: BatchRows, out: Codes) -> Codes | NDArray[np.floating]:
-        """Codes, in `out` if they fit a byte, or numbers: an array of unsigned or of float dtype says which."""
+    def encode(self, values: Numbers, rows: BatchRows) -> Codes | NDArray[np.floating]:
+        """Codes or numbers: an array of unsigned or of float dtype says which."""
         if self.sketch is None:
-            codes = self.vocabulary.codes(values, out)
+            codes = self.vocabulary.codes(values)
             if not self._cut:
                 return codes
             if len(self.vocabulary.values) <= MAX_DISTINCT_NUMBERS:
@@ -259,8 +247,8 @@ class NumberVocabulary:
         self.values: Numbers = np.empty(0, dtype=np.int8)
         self._order: NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
-    def codes(self, values: Numbers, out: Codes) -> Codes:
-        """The code of each number, NaN as missing; in `out`, bytes, if they fit there."""
+    def codes(self, values: Numbers) -> Codes:
+        """The code of each number, NaN as missing."""
         encoded = pa.array(values).dictionary_encode()
         distinct = encoded.dictionary.to_numpy(zero_copy_only=False)
         present = distinct == distinct
@@ -270,9 +258,7 @@ class NumberVocabulary:
             self.values = np.concatenate([self.values, added]) if len(self.values) else added
             self._order = np.argsort(self.values, kind="stable")
         known = np.where(present, self._find(distinct), UNKNOWN)
-        codes = _room_for(len(self.values), out)
-        look_up(known.astype(codes.dtype), encoded.indices.to_numpy(zero_copy_only=False), 0, codes)
-        return codes
+        return _look_up(known, encoded.indices.to_numpy(zero_copy_only=False), len(self.values))
 
     def _find(self, values: Numbers) -> NDArray[np.intp]:
         if len(self.values) == 0:
@@ -282,10 +268,12 @@ class NumberVocabulary:
         return np.where(self.values[found] == values, found, UNKNOWN)
 
 
-def _room_for(n_values: int, out: Codes) -> Codes:
-    """`out`, bytes, if the codes of so many values fit there, else a wider array; its largest number says missing."""
+def _look_up(codes: NDArray[np.integer], indices: NDArray[np.integer], n_values: int) -> Codes:
+    """codes[indices], -1 taking the last code; in the smallest dtype for so many values, whose maximum says missing."""
     dtype = code_dtype(n_values)
-    return out if out.dtype == dtype else np.empty(len(out), dtype=dtype)
+    found = np.empty(len(indices), dtype=dtype)
+    look_up(codes.astype(dtype), indices, 0, found)
+    return found
 
 
 @dataclass(frozen=True)
@@ -306,23 +294,10 @@ class FinalCodes:
         occurring = self.codes[:-1] if self.complete else self.codes
         return bool((occurring == self.schema.missing_code).any())
 
-    @cached_property
-    def is_unchanged(self) -> bool:
-        """Whether provisional codes are the final ones."""
-        return self.complete and np.array_equal(self.codes[:-1], np.arange(len(self.codes) - 1))
-
-    @cached_property
-    def _of_bytes(self) -> Codes:
-        table = self.codes[np.minimum(np.arange(256), len(self.codes) - 1)]
-        table[-1] = self.codes[-1]  # there may be more values than bytes by now, but 255 said missing
-        return table
-
     def write(self, cells: RawCells, out: Codes) -> None:
         """The final codes of some rows."""
         if cells.dtype.kind == "f":
-            out[:] = encode_column(NumericColumn(self.schema.name, cells), self.schema)
-        elif cells.dtype == np.uint8:
-            look_up(self._of_bytes, cells, 0, out)
+            out[:] = encode_column(NumericColumn(self.schema.name, cells, self.schema.unit), self.schema)
         else:
             position = cells.astype(np.intp)
             position[cells == np.iinfo(cells.dtype).max] = len(self.codes) - 1

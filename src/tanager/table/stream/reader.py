@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -28,7 +28,7 @@ from tanager.table.encoder import choose_categorical, warn_of_useless_columns
 from tanager.table.rows import EncodedBatch, Outline, Weights, gather
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.coder import BatchRows, ColumnCoder, FinalCodes, RawCells
-from tanager.table.stream.rows import Chunk, DiskRows, Spool, check_space
+from tanager.table.stream.rows import DiskRows, Spool, check_space
 from tanager.table.stream.source import Stream
 from tanager.table.training_table import (
     LEARNS_WITHOUT_CLASS,
@@ -137,8 +137,7 @@ class StreamReader:
             labelled.add(table, rows, class_codes)
 
     def _encode_labels(self, table: RawTable) -> Codes:
-        out = np.empty(table.n_rows, dtype=np.uint8)
-        return self._classes.encode(table.column(self._roles.target), True, _of_one_class(table), out)
+        return self._classes.encode(table.column(self._roles.target), True, _of_one_class(table))
 
     def _count_classes(self, rows: BatchRows) -> None:
         if rows.n_classes > len(self._class_rows):
@@ -214,11 +213,7 @@ class StreamReader:
 
 
 def _weigh(rows: DiskRows, factors: Weights | None) -> DiskRows:
-    """The rows with their weights times the factor of their class; what may be missing there is known already."""
-    if factors is None:
-        return rows
-    weighed = rows.map(partial(EncodedBatch.weighed, factors=factors), "weigh")
-    return replace(weighed, known=weighed.outline + replace(rows.outline, n_rows=0, least_weight=None))
+    return rows if factors is None else rows.map(partial(EncodedBatch.weighed, factors=factors), "weigh")
 
 
 def _of_one_class(table: RawTable, weights: Weights | None = None) -> BatchRows:
@@ -295,7 +290,6 @@ class ProvisionalRows:
         self._categorical_features = categorical_features
         self._n_expected = n_expected
         self._least_weight: float | None = None
-        self._codes: Codes = np.empty((0, 0), dtype=np.uint8)
 
     @property
     def n_rows(self) -> int:
@@ -315,13 +309,10 @@ class ProvisionalRows:
         features = choose_categorical(attributes, self._categorical_features).tolist()
         categorical = dict(zip(self.names, features, strict=True))
         coders = list(self.coders.items())
-        if self._codes.shape != (len(columns), table.n_rows):
-            self._codes = np.empty((len(columns), table.n_rows), dtype=np.uint8)
-        out = self._codes
 
         def encode(node: int) -> RawCells:
             name, coder = coders[node]
-            return coder.encode(columns[name], categorical[name], rows, out[node])
+            return coder.encode(columns[name], categorical[name], rows)
 
         return map_threads(encode, range(len(columns)))
 
@@ -331,7 +322,6 @@ class ProvisionalRows:
             row_bytes = sum(8 if column.dtype == np.float64 else 1 for column in columns)
             check_space(self._n_expected * row_bytes, "the codes, at a byte for each cell,")
         self.spool.append(columns)
-        self._codes = np.empty((0, 0), dtype=np.uint8)  # they are the spool's now
 
     def final_codes(self, schema: TableSchema) -> list[FinalCodes]:
         """Of every column, by their schema in the order of their names."""
@@ -379,32 +369,22 @@ class FinalBlocks:
         return np.array([*incomplete, *fine], dtype=bool)
 
     def __call__(self) -> Iterator[EncodedBatch]:
+        n_attributes, n_classes = len(self.attributes), self.target.schema.n_states
         for chunk in self.spool.chunks:
-            data = self.spool.read(chunk)
-            rest = chunk.columns(data)[len(self.attributes) :]
-            n_classes = self.target.schema.n_states
+            cells = self.spool.read(chunk)
             classes: Codes = np.full(chunk.n_rows, n_classes, dtype=code_dtype(n_classes))
             if self.labelled:
-                self.target.write(rest[0], classes)
-            weights = rest[-1].astype(np.float64) if self.weighted else None
-            yield EncodedBatch(self._codes(chunk, data), classes, self.n_states, self.incomplete, weights)
+                self.target.write(cells[n_attributes], classes)
+            weights = cells[-1].astype(np.float64) if self.weighted else None
+            yield EncodedBatch(self._codes(chunk.n_rows, cells), classes, self.n_states, self.incomplete, weights)
 
-    def _codes(self, chunk: Chunk, data: NDArray[np.uint8]) -> Codes:
-        n_attributes = len(self.attributes)
-        if self._is_unchanged and set(chunk.dtypes[:n_attributes]) == {np.dtype(np.uint8)}:
-            return data[: chunk.n_rows * n_attributes].reshape(n_attributes, chunk.n_rows).T
-        codes = np.empty((chunk.n_rows, len(self.n_states) - 1), dtype=code_dtype(max(self.n_states)), order="F")
-        cells, places = chunk.columns(data), fine_places(self.columns).tolist()
+    def _codes(self, n_rows: int, cells: Sequence[RawCells]) -> Codes:
+        codes = np.empty((n_rows, len(self.n_states) - 1), dtype=code_dtype(max(self.n_states)), order="F")
+        places = fine_places(self.columns).tolist()
 
         def write(node: int) -> None:
             self.attributes[node].write(cells[node], codes[:, places[node]])
 
-        map_threads(write, range(n_attributes))
+        map_threads(write, range(len(self.attributes)))
         write_coarse(codes, self.columns)
         return codes
-
-    @cached_property
-    def _is_unchanged(self) -> bool:
-        """Whether the bytes of the spool are the codes."""
-        same = all(column.is_unchanged and not column.schema.groups for column in self.attributes)
-        return same and code_dtype(max(self.n_states)) == np.uint8

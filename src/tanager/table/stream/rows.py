@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import IO, Any, ClassVar
 
 import numpy as np
@@ -89,10 +90,10 @@ class DiskRows(Outlined):
         return join_blocks(taken, self.n_states)
 
     def kept(self) -> DiskRows:
-        """Every block is written once; what is a view of arrays in a file is not written again."""
+        """Every block is written once."""
         if self.mapped and not self.changes:
             return self
-        blocks = _keep_blocks((self._change(block), _arrays(block) if self.mapped else ()) for block in self.source())
+        blocks = _keep_blocks(self.blocks())
         return DiskRows(self.n_states, lambda: blocks, known=self.known, mapped=True)
 
     def _change(self, block: EncodedBatch) -> EncodedBatch:
@@ -101,21 +102,14 @@ class DiskRows(Outlined):
         return block
 
 
-def _arrays(block: EncodedBatch) -> tuple[Array, ...]:
-    return tuple(array for array in (block.codes, block.class_codes, block.weights) if array is not None)
-
-
-def _keep_blocks(blocks: Iterable[tuple[EncodedBatch, Sequence[Array]]]) -> list[EncodedBatch]:
-    """Write each block, and read none back before it is asked for; blocks without a row are left out.
-
-    With a block come the arrays that are on disk already: a view of these is not written.
-    """
+def _keep_blocks(blocks: Iterable[EncodedBatch]) -> list[EncodedBatch]:
+    """Write each block, and read none back before it is asked for; blocks without a row are left out."""
     file, written = ScratchFile(), []
     try:
-        for block, on_disk in blocks:
+        for block in blocks:
             if block.n_rows:
                 arrays = (np.asfortranarray(block.codes), block.class_codes, block.weights)
-                written.append(([_keep(each, on_disk, file) for each in arrays], block.n_states, block.incomplete))
+                written.append(([_keep(array, file) for array in arrays], block.n_states, block.incomplete))
         data = file.read(0, file.size)  # one mapping for all: there may be more blocks than files a process may open
     finally:
         file.close()
@@ -126,10 +120,10 @@ def _keep_blocks(blocks: Iterable[tuple[EncodedBatch, Sequence[Array]]]) -> list
     return kept
 
 
-def _keep(array: Array | None, on_disk: Sequence[Array], file: ScratchFile) -> Callable[[NDArray[np.uint8]], Any]:
-    """Write an array that is not on disk yet; the answer finds it in the bytes of the file."""
-    if array is None or any(np.may_share_memory(array, other) for other in on_disk):
-        return lambda data: array
+def _keep(array: Array | None, file: ScratchFile) -> Callable[[NDArray[np.uint8]], Any]:
+    """Write an array; the answer finds it in the bytes of the file."""
+    if array is None:
+        return lambda data: None
     check_space(array.nbytes, "the codes")
     file.align()
     start, end, dtype, shape = file.append(array), file.size, array.dtype, array.shape
@@ -143,17 +137,6 @@ class Chunk:
     start: int
     n_rows: int
     dtypes: tuple[np.dtype[Any], ...]
-
-    @property
-    def sizes(self) -> list[int]:
-        """Bytes of each column."""
-        return [self.n_rows * dtype.itemsize for dtype in self.dtypes]
-
-    def columns(self, data: NDArray[np.uint8]) -> list[RawCells]:
-        """The columns in the bytes of the chunk."""
-        ends = np.cumsum(self.sizes).tolist()
-        parts = zip(ends, self.sizes, self.dtypes, strict=True)
-        return [data[end - size : end].view(dtype) for end, size, dtype in parts]
 
 
 class Spool:
@@ -197,9 +180,12 @@ class Spool:
                 self._file.append(part)
         self._pending, self._n_pending = [], 0
 
-    def read(self, chunk: Chunk) -> NDArray[np.uint8]:
-        """The bytes of a chunk, mapped into memory."""
-        return self._file.read(chunk.start, sum(chunk.sizes))
+    def read(self, chunk: Chunk) -> list[RawCells]:
+        """The columns of a chunk, mapped into memory."""
+        ends = np.cumsum([0, *(chunk.n_rows * dtype.itemsize for dtype in chunk.dtypes)]).tolist()
+        data = self._file.read(chunk.start, ends[-1])
+        parts = zip(pairwise(ends), chunk.dtypes, strict=True)
+        return [data[begin:end].view(dtype) for (begin, end), dtype in parts]
 
     def close(self) -> None:
         """Give the disk space back."""
