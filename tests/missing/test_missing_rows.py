@@ -126,14 +126,6 @@ def test_a_state_seen_only_beside_a_missing_parent_may_be_met_beside_a_present_o
     assert clf.predict_proba(pd.DataFrame({"a": ["p"], "b": ["v"]}))[0] == pytest.approx([0.5, 0.5], abs=0.2)
 
 
-def test_without_gaps_all_ways_to_treat_them_give_the_same():
-    X, y = drawn(4, gaps=0.0)
-    ways = ("auto", "average", "marginalize", "skip", "category")
-    found = [TANClassifier(missing=missing).fit(X, y).predict_proba(X) for missing in ways]
-    for other in found[1:]:
-        np.testing.assert_array_equal(other, found[0])
-
-
 def test_skipping_in_naive_bayes_leaves_out_terms_centred_by_the_frequencies_of_the_states():
     """Roos et al. 2005, eq. 22, with complete training rows: P(x = k) is its frequency, without smoothing."""
     X, y = drawn(5, gaps=0.0)

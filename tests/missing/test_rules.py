@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations, product
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -187,9 +187,3 @@ def test_hidden_nodes_are_summed_out(missing):
 def test_a_network_alone_is_summed_out_or_has_expected_effects():
     assert type(choose_rule(tables(0))) is SummedOut
     assert type(choose_rule(effect_network(0))) is Expected
-
-
-def test_rules_have_words_of_their_own():
-    rules = (SummedOut, Skipped, Averaged, Expected)
-    for one, other in product(rules, repeat=2):
-        assert one is other or (one.name != other.name and one.sentence != other.sentence)

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager import TANClassifier
 from tanager.errors import DataError
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
@@ -167,21 +166,6 @@ def test_codes_are_those_of_a_list_of_values_in_order(kind, form, data):
     schema = learn_schema(read_columns(make(learnt)), target, classes, None, choose_discretizer("mdlp"), "all")
     for rows in (learnt, new):
         assert TableEncoder(schema).encode(read_columns(make(rows))).tolist() == codes_by_hand(learnt, rows)
-
-
-@pytest.mark.parametrize(("kind", "form"), FORMS)
-def test_a_classifier_learns_and_predicts_the_same_from_every_form(kind, form):
-    generator = np.random.default_rng(0)
-    y = generator.integers(0, 2, 120)
-    X = (generator.integers(0, 2, (120, 3)) + y[:, np.newaxis]) % 2
-    rows = X.tolist()
-    expected = tan().fit(X, y).predict_proba(X)
-    made = KINDS[kind][form](rows)
-    np.testing.assert_allclose(tan().fit(made, y).predict_proba(made), expected, rtol=1e-12)
-
-
-def tan():
-    return TANClassifier(criterion="fcll", parameters="frequency", categorical_features="all")
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.uint8, np.float32])

@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,38 +52,15 @@ Column = NumericColumn | DictionaryColumn
 
 @dataclass(frozen=True)
 class RawTable:
-    """Columns of one table.
+    """Columns of one table; those of an array are views of it. `named` is False for an array without names."""
 
-    An array of numbers or booleans stays a `matrix`, so that it can be encoded a block of rows at a time. The columns
-    are then those at these `places` in it, or all of them in their order.
-    """
-
-    names: tuple[str, ...]
+    columns: tuple[Column, ...]
     named: bool
     n_rows: int
-    matrix: Numbers | None = None
-    read: tuple[Column, ...] = ()
-    places: tuple[int, ...] | None = None
 
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        if self.matrix is None:
-            return self.read
-        return tuple(self.column_like(j, self.matrix[:, self.place(j)]) for j in range(len(self.names)))
-
-    def place(self, position: int) -> int:
-        """Of a column in the matrix."""
-        return position if self.places is None else self.places[position]
-
-    def column_like(self, position: int, values: Numbers) -> Column:
-        """A column of these numbers or booleans in the place of the one at this position."""
-        if self.matrix is None:
-            column = self.read[position]
-            assert isinstance(column, NumericColumn)
-            return replace(column, values=values)
-        if self.matrix.dtype.kind == "b":
-            return DictionaryColumn(self.names[position], values.astype(np.int32), (False, True))
-        return NumericColumn(self.names[position], values)
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> Column:
         """The column of that name."""
@@ -92,18 +68,11 @@ class RawTable:
 
     def select(self, positions: Sequence[int]) -> RawTable:
         """The table of some columns, in the order given."""
-        if list(positions) == list(range(len(self.names))):
-            return self
-        names = tuple(self.names[position] for position in positions)
-        places = None if self.matrix is None else tuple(self.place(position) for position in positions)
-        read = tuple(self.read[position] for position in positions) if self.read else ()
-        return RawTable(names, self.named, self.n_rows, self.matrix, read, places)
+        return replace(self, columns=tuple(self.columns[position] for position in positions))
 
     def take(self, rows: NDArray[np.bool_]) -> RawTable:
         """The table of some of the rows."""
-        matrix = None if self.matrix is None else self.matrix[rows]
-        read = tuple(take(column, rows) for column in self.read)
-        return RawTable(self.names, self.named, int(rows.sum()), matrix, read, self.places)
+        return RawTable(tuple(take(column, rows) for column in self.columns), self.named, int(rows.sum()))
 
 
 def take(column: Column, rows: NDArray[np.bool_] | NDArray[np.integer] | slice) -> Column:

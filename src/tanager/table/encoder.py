@@ -27,9 +27,6 @@ from tanager.table.rows import EncodedBatch, Weights
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import count_values
 
-BLOCK_BYTES = 1 << 20
-# Of a table so wide that few of its rows would fit: a column is not read in pieces of fewer rows, or of so many bytes.
-ROWS_OF_A_BLOCK, MOST_BLOCK_BYTES = 1_000, 1 << 26
 ROWS_WORTH_THREADS = 10_000
 # More categories than this, and more than one for every two rows: the column names rows instead of grouping them.
 MANY_CATEGORIES = 1_000
@@ -73,11 +70,7 @@ def learn_schema(
 
 def choose_categorical(table: RawTable, categorical_features: ArrayLike | str | None) -> NDArray[np.bool_]:
     """Which columns are categorical: by dtype, plus those named, numbered or masked; all of them for "all"."""
-    by_dtype = (
-        np.array([not isinstance(column, NumericColumn) for column in table.columns])
-        if (table.matrix is None)
-        else np.full(len(table.names), table.matrix.dtype.kind == "b")
-    )
+    by_dtype = np.array([not isinstance(column, NumericColumn) for column in table.columns])
     if categorical_features is None or isinstance(categorical_features, str):
         if categorical_features == "all":
             return np.ones(len(table.names), dtype=bool)
@@ -143,10 +136,18 @@ class TableEncoder:
 
     def encode_into(self, codes: Codes, table: RawTable, places: Sequence[int]) -> None:
         """Write the codes of each attribute into the column of `codes` that is its place."""
-        if table.matrix is not None and table.matrix.strides[1] < table.matrix.strides[0]:
-            self._encode_blocks(table, codes, places)
+
+        def encode_one(position: int) -> None:
+            column = table.columns[position]
+            codes[:, places[position]], unseen = self._codes_of(position, column)
+            if self.unseen_is_error and unseen.any():
+                raise _unseen(column, int(unseen.argmax()))
+
+        if len(codes) < ROWS_WORTH_THREADS:
+            for position in range(len(places)):
+                encode_one(position)
         else:
-            self._encode_columns(table.columns, codes, 0, places)
+            map_threads(encode_one, range(len(places)))
 
     def _codes_of(self, position: int, column: Column) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
         """The codes of some cells of an attribute, and which are unseen categories, hence missing."""
@@ -156,38 +157,11 @@ class TableEncoder:
         codes[unseen] = schema.missing_code
         return codes, unseen
 
-    def _encode_blocks(self, table: RawTable, codes: Codes, places: Sequence[int]) -> None:
-        """A row-major matrix by blocks of rows that fit the cache: reading a column of it whole would miss it."""
-        matrix = table.matrix
-        assert matrix is not None
-        row_bytes = max(1, matrix.shape[1] * matrix.itemsize)
-        rows = max(1, BLOCK_BYTES // row_bytes, min(ROWS_OF_A_BLOCK, MOST_BLOCK_BYTES // row_bytes))
 
-        def encode_block(start: int) -> None:
-            block = np.ascontiguousarray(matrix[start : start + rows].T)
-            columns = [table.column_like(j, block[table.place(j)]) for j in range(len(table.names))]
-            self._encode_columns(columns, codes[start : start + rows], start, places)
-
-        map_threads(encode_block, range(0, table.n_rows, rows))
-
-    def _encode_columns(self, columns: Sequence[Column], codes: Codes, first_row: int, places: Sequence[int]) -> None:
-        def encode_one(position: int) -> None:
-            column, target = columns[position], codes[:, places[position]]
-            target[:], unseen = self._codes_of(position, column)
-            if self.unseen_is_error and unseen.any():
-                raise _unseen(column, int(unseen.argmax()), first_row)
-
-        if len(codes) < ROWS_WORTH_THREADS:
-            for position in range(len(columns)):
-                encode_one(position)
-        else:
-            map_threads(encode_one, range(len(columns)))
-
-
-def _unseen(column: Column, row: int, first_row: int) -> DataError:
+def _unseen(column: Column, row: int) -> DataError:
     value = column.values[row] if isinstance(column, NumericColumn) else column.dictionary[column.indices[row]]
     return DataError(
-        f"column {column.name!r} holds {value!r} in row {first_row + row}, a category unseen in training.",
+        f"column {column.name!r} holds {value!r} in row {row}, a category unseen in training.",
         hint='handle_unknown="marginalize" treats it as missing.',
     )
 

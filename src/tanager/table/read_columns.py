@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any, Literal, cast
@@ -90,7 +90,8 @@ def _read_frame(X: Any) -> RawTable:
         names = [str(name) for name in frame.columns]
         check_unique(names)
     except nw.exceptions.DuplicateError as error:
-        raise DataError(f"the table has two columns of the same name: {error}", hint="rename one.") from None
+        words = " ".join(str(error).split())
+        raise DataError(f"the table has two columns of the same name: {words}", hint="rename one.") from None
     if frame.shape[1] == 0:
         raise DataError("the table has no column: found 0 feature(s) while a minimum of 1 is required.")
     if frame.shape[0] == 0:
@@ -108,27 +109,12 @@ def read_named(frame: Any, names: Sequence[str]) -> RawTable:
 def _read_all(names: Sequence[str], columns: Sequence[nw.Series[Any]]) -> RawTable:
     n_rows = len(columns[0]) if columns else 0
     read = _map_columns(lambda j: _read_series(names[j], columns[j]), len(columns), n_rows)
-    return RawTable(tuple(names), named=True, n_rows=n_rows, read=read)
+    return RawTable(read, named=True, n_rows=n_rows)
 
 
 def _map_columns(read: Callable[[int], Column], n_columns: int, n_rows: int) -> tuple[Column, ...]:
     """The columns by position, on threads where there are many cells."""
     return tuple((map_threads if n_rows * n_columns >= MANY_CELLS else map)(read, range(n_columns)))
-
-
-def read_record_batch(batch: pa.RecordBatch) -> RawTable:
-    """Read a record batch with rows as `read_columns` reads a table of it, in a tenth of the time if rows are few."""
-    names = batch.schema.names
-    check_unique(names)
-
-    def read(name: str, array: pa.Array) -> Column:
-        try:
-            return read_arrow(name, array)
-        except pa.ArrowException:
-            return read_objects(name, array.to_numpy(zero_copy_only=False))
-
-    columns = tuple(read(name, array) for name, array in zip(names, batch.columns, strict=True))
-    return RawTable(tuple(names), named=True, n_rows=batch.num_rows, read=columns)
 
 
 def check_unique(names: Sequence[str]) -> None:
@@ -151,8 +137,6 @@ def _read_series(name: str, series: nw.Series[Any]) -> Column:
         return finite(NumericColumn(name, series.to_numpy()))
     if series.dtype == nw.Boolean and series.null_count() == 0:
         return DictionaryColumn(name, series.to_numpy().astype(np.int32), (False, True))
-    if (categories := _read_categories(name, series)) is not None:
-        return categories
     if series.dtype == nw.Object or _holds_objects(series):
         return read_objects(name, _objects_of(series))
     try:
@@ -178,17 +162,6 @@ def _arrow_cells(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
 def _objects_of(series: nw.Series[Any]) -> NDArray[np.object_]:
     """The cells as they lie in memory: pandas itself would first look at each whether it is missing."""
     return np.asarray(series.to_native().array if series.implementation.is_pandas() else series.to_numpy())
-
-
-def _read_categories(name: str, series: nw.Series[Any]) -> DictionaryColumn | None:
-    """Categories of pandas as they are, if all are plain text: through Arrow a column of few rows takes ten times."""
-    if series.dtype not in (nw.Categorical, nw.Enum) or not series.implementation.is_pandas():
-        return None
-    held = series.to_native().array
-    entries = tuple(held.categories)
-    if not entries or not all(type(entry) is str and entry.isascii() for entry in entries):
-        return None
-    return DictionaryColumn(name, held.codes.astype(np.int32), entries, ordered=bool(held.ordered))
 
 
 def _holds_objects(series: nw.Series[Any]) -> bool:
@@ -219,19 +192,21 @@ def _read_array(X: object) -> RawTable:
         with np.errstate(over="ignore"):  # what no float holds is infinite, and refused
             array = array.astype(np.float64)
     if array.dtype.kind in "iufb":
-        return _read_matrix(names, array, named=False)
+        return RawTable(tuple(_read_numbers(names, array)), named=False, n_rows=n_rows)
     columns = _map_columns(lambda j: read_objects(names[j], array[:, j]), len(names), n_rows)
-    return RawTable(names, named=False, n_rows=n_rows, read=columns)
+    return RawTable(columns, named=False, n_rows=n_rows)
 
 
-def _read_matrix(names: tuple[str, ...], array: NDArray[Any], named: bool) -> RawTable:
-    """An array of numbers or booleans."""
-    if array.dtype.kind == "f":
-        with np.errstate(over="ignore"):  # finite ones may have no sum
-            looks_finite = np.isfinite(np.sum(array, dtype=np.float64))
-        for j, name in enumerate(() if looks_finite else names):
-            finite(NumericColumn(name, array[:, j]))
-    return RawTable(names, named, n_rows=len(array), matrix=array)
+def _read_numbers(names: Sequence[str], array: NDArray[Any]) -> Iterator[Column]:
+    """The columns of an array of numbers or booleans, which are views of it."""
+    with np.errstate(over="ignore"):  # finite ones may have no sum
+        looks_finite = array.dtype.kind != "f" or np.isfinite(np.sum(array, dtype=np.float64))
+    for j, name in enumerate(names):
+        if array.dtype.kind == "b":
+            yield DictionaryColumn(name, array[:, j].astype(np.int32), (False, True))
+        else:
+            column = NumericColumn(name, array[:, j])
+            yield column if looks_finite else finite(column)
 
 
 def read_objects(name: str, values: NDArray[np.generic]) -> Column:

@@ -57,26 +57,6 @@ def test_a_code_leads_back_to_its_number(batches):
         np.testing.assert_array_equal(known[codes[~missing]].astype(float), values[~missing].astype(float))
 
 
-def test_a_value_that_joins_late_below_the_others_keeps_all_codes():
-    first, later = code_batches(np.array([3, 4, 5], dtype=np.int8), np.array([-7, 300, 4], dtype=np.int64))
-    assert first.tolist() == [0, 1, 2]
-    assert later.tolist() == [3, 4, 1]
-
-
-def test_bytes_outside_the_range_are_no_values_inside_it():
-    # -56 is 200 in the bits of a byte, and 199 wraps around to the largest code.
-    for batches in (
-        [np.array([200, 201, 202]), np.array([-56, -55], dtype=np.int8)],
-        [np.array([200, 201, 202], dtype=np.uint8), np.array([199, 203, 200], dtype=np.uint8)],
-        [np.array([-128, -127], dtype=np.int8), np.array([127, -128], dtype=np.int8)],
-    ):
-        first, later = code_batches(*batches)
-        assert first.tolist() == list(range(len(first)))
-        values = np.concatenate(batches)
-        codes = np.concatenate([first, later])
-        assert (codes[:, np.newaxis] == codes).tolist() == (values[:, np.newaxis] == values).tolist()
-
-
 @pytest.mark.parametrize("n_values", [254, 255, 256])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 def test_no_code_of_a_byte_is_taken_for_a_missing_cell(n_values, dtype):

@@ -305,7 +305,7 @@ class ProvisionalRows:
 
     def _encode(self, table: RawTable, rows: BatchRows) -> list[RawCells]:
         columns = {column.name: column for column in table.columns if column.name in self.coders}
-        attributes = RawTable(self.names, named=True, n_rows=table.n_rows, read=tuple(columns.values()))
+        attributes = RawTable(tuple(columns.values()), named=True, n_rows=table.n_rows)
         features = choose_categorical(attributes, self._categorical_features).tolist()
         categorical = dict(zip(self.names, features, strict=True))
         coders = list(self.coders.items())

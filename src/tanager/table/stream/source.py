@@ -20,7 +20,7 @@ from tanager.errors import DataError, FileError, MemoryLimitError
 from tanager.registry import list_names
 from tanager.runtime.resources import available_memory
 from tanager.table.columns import DictionaryColumn, RawTable
-from tanager.table.read_columns import read_arrow, read_columns, read_record_batch, replace_columns
+from tanager.table.read_columns import read_arrow, read_columns, replace_columns
 
 BATCH_ROWS = 1 << 17
 # Bytes of numbers, and of the text of all cells, that a batch may have.
@@ -52,7 +52,8 @@ class Stream:
         """Every batch, with the columns of the first in their order."""
         names: tuple[str, ...] = ()
         for number, frame in enumerate(self._with_rows()):
-            table = read_record_batch(frame) if isinstance(frame, pa.RecordBatch) else read_columns(frame)
+            known: Any = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
+            table = read_columns(known)
             if not table.named:
                 raise DataError(
                     f"batch {number} is a {type(frame).__name__} without column names.",
@@ -105,7 +106,7 @@ class Stream:
         for position, column in enumerate(columns):
             if column.name in self.stored and isinstance(column, DictionaryColumn):
                 columns[position] = DictionaryColumn(column.name, column.indices, column.dictionary)
-        return RawTable(names, named=True, n_rows=table.n_rows, read=tuple(columns))
+        return RawTable(tuple(columns), named=True, n_rows=table.n_rows)
 
 
 def is_stream(X: object) -> bool:
