@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from math import isinf, isnan
+from math import isinf, isnan, nan
 
 import numpy as np
 
@@ -101,18 +101,14 @@ def _encoder(program: Program, number: int, column: ColumnSchema) -> list[str]:
         return [*lines, f"{INDENT}return {unseen};", "}", ""]
     if not column.cuts:
         return [*lines, f"{INDENT}return 0;", "}", ""]
-    return [
-        _array(f"@_cuts_{number}", column.cuts),
-        *lines,
-        f"{INDENT}int low = 0, high = {len(column.cuts)};",
-        f"{INDENT}while (low < high) {{ /* how many cuts are at or below the cell */",
-        f"{INDENT * 2}const int middle = (low + high) / 2;",
-        f"{INDENT * 2}if (@_cuts_{number}[middle] <= cell) low = middle + 1; else high = middle;",
-        f"{INDENT}}}",
-        f"{INDENT}return low;",
-        "}",
-        "",
-    ]
+    # How many cuts are at or below the cell, by halves and without branches; NAN is above every cell.
+    step = 1 << (len(column.cuts).bit_length() - 1)
+    cuts = [*column.cuts, *[nan] * (2 * step - len(column.cuts))]
+    lines += [f"{INDENT}int at = 0;"]
+    while step:
+        lines.append(f"{INDENT}at += (@_cuts_{number}[at + {step - 1}] <= cell) * {step};")
+        step //= 2
+    return [_array(f"@_cuts_{number}", cuts), *lines, f"{INDENT}return at;", "}", ""]
 
 
 def _tables(program: Program) -> list[str]:

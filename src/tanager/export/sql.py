@@ -160,7 +160,7 @@ class _Query:
             questions += [] if nan is None else [f"WHEN {nan} THEN {missing}"]
             questions.append(f"WHEN {value} IN ({dialect.number(inf)}, {dialect.number(-inf)}) THEN -1")
         if column.kind == "numeric":
-            state = dialect.ask_bin([dialect.number(cut) for cut in column.cuts], value)
+            state = ask_bin([dialect.number(cut) for cut in column.cuts], value)
         else:
             keys = sorted(key_codes(column, self.program))
             texts = [dialect.text(key) if isinstance(key, str) else dialect.number(float(key)) for key, _ in keys]
@@ -288,14 +288,6 @@ class Dialect(ABC):
     def as_number(self, column: str, holds: Holds) -> str:
         """A cell as a double: booleans are 0 and 1, moments the microseconds since 1970."""
 
-    def ask_bin(self, cuts: Sequence[str], value: str, first: int = 0) -> str:
-        """The number of cuts at or below a value, by binary search."""
-        if not cuts:
-            return str(first)
-        half = len(cuts) // 2
-        low, high = self.ask_bin(cuts[:half], value, first), self.ask_bin(cuts[half + 1 :], value, first + half + 1)
-        return f"CASE WHEN {value} < {cuts[half]} THEN {low} ELSE {high} END"
-
     @abstractmethod
     def look_up(self, values: Sequence[float], index: str) -> str:
         """The number at an index counted from zero."""
@@ -384,10 +376,6 @@ class DuckDB(Dialect):
             return f"CAST(epoch_us(CAST({column} AS TIMESTAMP)) AS DOUBLE)"
         return f"CAST({column} AS DOUBLE)"
 
-    def ask_bin(self, cuts: Sequence[str], value: str, first: int = 0) -> str:
-        """Of all cuts at once: to a vectorised engine a tree of questions costs more than ten times as much."""
-        return add([str(first), *(f"CAST({value} >= {cut} AS INTEGER)" for cut in cuts)])
-
     def look_up(self, values: Sequence[float], index: str) -> str:
         return f"list_extract([{', '.join(map(self.number, values))}], CAST({index} + 1 AS BIGINT))"
 
@@ -437,6 +425,15 @@ def among(code: str, states: Sequence[int]) -> str:
     ends = [state for state in states if state + 1 not in states]
     runs = [f"{code} BETWEEN {first} AND {last}" for first, last in zip(starts, ends, strict=True)]
     return " OR ".join(runs) or "1 = 0"
+
+
+def ask_bin(cuts: Sequence[str], value: str, first: int = 0) -> str:
+    """The number of cuts at or below a value, by binary search."""
+    if not cuts:
+        return str(first)
+    half = len(cuts) // 2
+    low, high = ask_bin(cuts[:half], value, first), ask_bin(cuts[half + 1 :], value, first + half + 1)
+    return f"CASE WHEN {value} < {cuts[half]} THEN {low} ELSE {high} END"
 
 
 def ask_category(keys: Sequence[tuple[str, int]], value: str, unseen: int) -> str:
