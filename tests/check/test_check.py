@@ -37,7 +37,7 @@ def test_a_planted_fault_is_found_and_what_it_does_to_other_columns_is_nothing(n
     assert finding.severity == fault.severity
     assert {each.column for each in found.of_severity("high")} <= {"planted"}
     assert [step.name for step in found.recipe.steps] == ([fault.step] if fault.step else [])
-    # The example is a cell of the table, and the remedy leaves nothing of high severity that it could mend.
+    # The example is a cell of the table, and the remedy leaves nothing of high severity that it could fix.
     if finding.row is not None and isinstance(X["planted"][finding.row], str):
         assert finding.example == repr(X["planted"][finding.row])
     again = check(found.recipe.apply(X), y)
@@ -181,7 +181,7 @@ def test_texts_of_digits_with_leading_zeros_stay_texts():
     assert check(X).recipe.steps == ()
 
 
-def test_numbers_and_words_in_one_column_of_objects_are_found_and_mended():
+def test_numbers_and_words_in_one_column_of_objects_are_found_and_fixed():
     ages = [31, "unknown", 28.5, None, *range(40, 60)]
     X = pd.DataFrame({"age": pd.Series(ages * 3, dtype=object), "size": range(72)})
     found = check(X[["age"]])

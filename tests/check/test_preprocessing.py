@@ -44,7 +44,7 @@ rows = st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=12)
 SCHEMA = pa.schema([(name, pa.string()) for name in CELLS])
 
 
-def mended_by_hand(row: dict[str, str | None]) -> dict[str, object]:
+def fixed_by_hand(row: dict[str, str | None]) -> dict[str, object]:
     """The oracle: one row by the words of the recipe."""
     prices = {"1,234": 1234.0, "950": 950.0, "12,000.5": 12000.5, " 7 ": 7.0}
     days = {"31/12/2024": datetime.date(2024, 12, 31), "1/2/2023": datetime.date(2023, 2, 1)}
@@ -62,20 +62,20 @@ def mended_by_hand(row: dict[str, str | None]) -> dict[str, object]:
 @settings(max_examples=60, deadline=None)
 @given(rows)
 def test_a_recipe_does_to_each_row_what_its_words_say(cells):
-    mended = RECIPE.apply(pa.Table.from_pylist(cells, SCHEMA))
-    assert mended.to_pylist() == [mended_by_hand(row) for row in cells]
+    fixed = RECIPE.apply(pa.Table.from_pylist(cells, SCHEMA))
+    assert fixed.to_pylist() == [fixed_by_hand(row) for row in cells]
 
 
 @settings(max_examples=30, deadline=None)
 @given(rows)
-def test_a_row_alone_is_mended_as_among_others_whatever_the_frame(cells):
+def test_a_row_alone_is_fixed_as_among_others_whatever_the_frame(cells):
     whole = RECIPE.apply(pa.Table.from_pylist(cells, SCHEMA))
     for k, row in enumerate(cells):
         alone = pa.Table.from_pylist([row], SCHEMA)
         for frame in (alone, pl.from_arrow(alone), alone.to_pandas()):
-            mended = RECIPE.apply(frame)
-            assert mended.equals(whole.slice(k, 1).combine_chunks())
-            assert mended.to_pandas()["price"].dtype == float
+            fixed = RECIPE.apply(frame)
+            assert fixed.equals(whole.slice(k, 1).combine_chunks())
+            assert fixed.to_pandas()["price"].dtype == float
 
 
 @settings(max_examples=15, deadline=None)
@@ -95,24 +95,24 @@ def test_rows_to_predict_have_the_codes_of_training(cells):
 def test_numbers_and_dates_of_a_frame_stay_what_they_are():
     frame = pd.DataFrame({"price": [1.5], "when": [datetime.datetime(2024, 1, 2)], "zip": [7], "town": ["Rome"]})
     frame["sex"] = "f"
-    mended = RECIPE.apply(frame)
-    assert mended.column("price").to_pylist() == [1.5]
-    assert mended.column("zip").to_pylist() == ["7"]
+    fixed = RECIPE.apply(frame)
+    assert fixed.column("price").to_pylist() == [1.5]
+    assert fixed.column("zip").to_pylist() == ["7"]
 
 
 @given(st.lists(st.sampled_from([7.0, 7.5, -1.0, None]), min_size=1, max_size=5))
 def test_a_number_taken_as_a_name_is_called_the_same_among_any_others(numbers):
     names = {7.0: "7", 7.5: "7.5", -1.0: "-1", None: None}
-    mended = Recipe((Category("zip"),)).apply(pa.table({"zip": pa.array(numbers, pa.float64())}))
-    assert mended.column("zip").to_pylist() == [names[number] for number in numbers]
+    fixed = Recipe((Category("zip"),)).apply(pa.table({"zip": pa.array(numbers, pa.float64())}))
+    assert fixed.column("zip").to_pylist() == [names[number] for number in numbers]
 
 
 def test_texts_that_mean_missing_leave_the_order_of_categories():
     grades = pa.DictionaryArray.from_arrays(pa.array([1, 0, 2, None]), pa.array(["low", "high", "?"]))
-    mended = Recipe(missing=("?",)).apply(pa.table({"grade": grades}))
-    assert mended.column("grade").type == grades.type
-    assert mended.column("grade").to_pylist() == ["high", "low", None, None]
-    assert mended.column("grade").chunk(0).dictionary.to_pylist() == ["low", "high", "?"]
+    fixed = Recipe(missing=("?",)).apply(pa.table({"grade": grades}))
+    assert fixed.column("grade").type == grades.type
+    assert fixed.column("grade").to_pylist() == ["high", "low", None, None]
+    assert fixed.column("grade").chunk(0).dictionary.to_pylist() == ["low", "high", "?"]
 
 
 def test_a_recipe_for_other_columns_is_refused():

@@ -20,7 +20,7 @@ NAIVE = ["--class", "outcome", "--structure", "naive-bayes", "--parameters", "fr
 
 
 def dirty_rows(n_rows: int = 120) -> list[list[str]]:
-    """Every row has something that a recipe mends."""
+    """Every row has something that a recipe fixes."""
     draw = random.Random(0)
     rows = []
     for k in range(n_rows):
@@ -66,17 +66,17 @@ def test_a_recipe_has_a_step_for_each_fault(dirty):
     ]
 
 
-def test_a_recipe_gives_the_model_of_the_table_mended_by_hand(dirty, capsys):
+def test_a_recipe_gives_the_model_of_the_table_fixed_by_hand(dirty, capsys):
     assert run(["fit", "dirty.csv", *NAIVE, "--recipe", "recipe.json", "-o", "m.json"]) == 0
     assert capsys.readouterr().err == ""
-    mended = [
+    fixed = [
         ["" if age == "not known" else age, "-".join(reversed(when.split("/"))), price.replace(",", ""),
          f"z{zip_code}", outcome.strip().lower()]
         for _, age, when, price, zip_code, _, outcome in dirty
     ]  # fmt: skip
-    write_rows("mended.csv", mended, ["age", "when", "price", "zip", "outcome"])
-    assert run(["fit", "mended.csv", *NAIVE, "-o", "by_hand.json"]) == 0
-    assert probabilities(capsys, "m.json", "dirty.csv") == probabilities(capsys, "by_hand.json", "mended.csv")
+    write_rows("fixed.csv", fixed, ["age", "when", "price", "zip", "outcome"])
+    assert run(["fit", "fixed.csv", *NAIVE, "-o", "by_hand.json"]) == 0
+    assert probabilities(capsys, "m.json", "dirty.csv") == probabilities(capsys, "by_hand.json", "fixed.csv")
 
 
 @pytest.mark.parametrize("stream", ["--stream", "--no-stream"])
@@ -89,7 +89,7 @@ def test_rows_predicted_alone_have_the_probabilities_of_all(dirty, capsys, strea
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_a_stream_is_mended_as_the_whole_table(dirty, kind):
+def test_a_stream_is_fixed_as_the_whole_table(dirty, kind):
     from tanager.files.read_csv import CellRules
     from tanager.files.read_table import read_table
 

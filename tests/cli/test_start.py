@@ -24,7 +24,7 @@ EXPECTED = {
     "identifiers.csv": ["90 rows, 3 attributes", "left out 'nr', 'patient', 'country'"],
     "duplicates.csv": ["left out 'copy'", "1 more issue to look at"],
     "leak.xlsx": ["spellings merged in 'Résultat'", "Warning  column 'discharged to' where it is missing predicts"],
-    "typos.csv": ["spellings merged in 'Résultat'", "numbers read in 'years'", "1 more issue to look at"],
+    "typos.csv": ["spellings merged in 'Résultat'", "999 taken as missing in 'years'", "1 more issue to look at"],
 }
 """What the command says of each messy file."""
 

@@ -148,7 +148,7 @@ def test_a_sign_in_quotes_of_a_date_pattern_stands_for_itself(tmp_path, literal)
         read_table(path)
 
 
-def test_a_table_of_many_columns_is_mended_in_one_pass(tmp_path):
+def test_a_table_of_many_columns_is_fixed_in_one_pass(tmp_path):
     """Marks, decimal commas and texts that mean missing: to replace the columns one by one would take minutes."""
     n_columns = 5_000
     names, path = [f"c{k}" for k in range(n_columns)], tmp_path / "wide.csv"

@@ -25,8 +25,13 @@ class Step(ABC):
     name: ClassVar[str]
     """What a recipe file calls the step."""
     done: ClassVar[str]
-    """What the step did, before the names of columns."""
+    """What the step does, before the names of columns."""
     column: str
+
+    @property
+    def summary(self) -> str:
+        """What the step did, before the names of columns."""
+        return self.done
 
     @abstractmethod
     def apply(self, cells: pa.ChunkedArray, marks: bool) -> pa.ChunkedArray | None:
@@ -86,6 +91,12 @@ class Number(Step):
         check_option("unit", self.unit, UNITS)
         if self.thousands == self.decimal:
             raise DataError(f"column {self.column!r}: {self.decimal!r} cannot separate thousands and decimals.")
+
+    @property
+    def summary(self) -> str:
+        """Numbers that stand for missing values are named."""
+        are_codes = bool(self.missing) and all(parse_number(text) is not None for text in self.missing)
+        return f"{', '.join(self.missing)} taken as missing in" if are_codes else self.done
 
     def apply(self, cells: pa.ChunkedArray, marks: bool) -> pa.ChunkedArray:
         def parse(text: str) -> float | None:
@@ -172,7 +183,9 @@ class Recipe:
     @property
     def summary(self) -> str:
         """The steps in one line, grouped by what they do."""
-        columns = {step.done: [each.column for each in self.steps if each.done == step.done] for step in self.steps}
+        columns: dict[str, list[str]] = {}
+        for step in self.steps:
+            columns.setdefault(step.summary, []).append(step.column)
         return "; ".join(f"{done} {list_names(names, 4)}" for done, names in columns.items()) or "nothing to fix"
 
     @property
