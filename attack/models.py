@@ -95,7 +95,7 @@ def corrected() -> AdditiveClassifier:
     clf = AdditiveClassifier().fit(ROWS, TWO_CLASSES)
     clf.quality_ = cross_validate_model(NaiveBayesClassifier().fit(ROWS, TWO_CLASSES), ROWS, TWO_CLASSES)
     clf = apply_edits(clf, [Edit.flatten("size", 1, 3, reason="few rows"), Edit.remove("flag", reason="forbidden")])
-    clf.decision_ = ThresholdDecision(("no", "yes"), "yes", 0.25, None)
+    clf.decision_ = ThresholdDecision(("no", "yes"), "yes", 0.25)
     return clf
 
 
