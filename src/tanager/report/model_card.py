@@ -24,8 +24,6 @@ MAX_CLASSES_NAMED = 6
 FEW_OF_A_CLASS = 30
 MAX_STEPS_LISTED = 500
 NAMES_LISTED = 12
-LOOSE_BOUND = 0.05
-"""Of a probability: a larger bound is of no use to a reader."""
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 NOT_STATED = "Not stated by who wrote this card."
 
@@ -111,11 +109,7 @@ def network_sentences(network: AnyModel) -> list[str]:
     """The kind of the model, and its parts."""
     target = network.nodes[-1]
     if network.kind != "effects":
-        n_edges = sum(1 for edge in network.edges if target not in edge)
-        return [
-            f"The model is a Bayesian network: P({target} | row) follows from a table of probabilities for each "
-            f"attribute given its parents. Between the attributes there are {plural(n_edges, 'edge')}."
-        ]
+        return [f"P({target} | row) follows from a table of probabilities for each attribute given its parents."]
     n_mains, n_pairs = (sum(bool(np.any(table)) for table in tables) for tables in (network.mains, network.tables))
     parts = [f"{plural(n_mains, 'effect')} of one attribute"] if n_mains else []
     parts += [f"{plural(n_pairs, 'effect')} of two attributes together"] if n_pairs else []
@@ -161,10 +155,6 @@ def _zero(names: tuple[str, ...]) -> str:
     return f"The effects of {of} are exactly zero: {_first(names, NAMES_LISTED)}." if names else ""
 
 
-def _below(sentence: str) -> Callable[[float | None], str]:
-    return lambda bound: "" if bound is None or bound > LOOSE_BOUND else sentence.format(f"{bound:.2g}")
-
-
 SENTENCES: dict[str, Callable[[Any], str]] = {
     "held_out": _held_out,
     "zero_attributes": _zero,
@@ -174,9 +164,6 @@ SENTENCES: dict[str, Callable[[Any], str]] = {
         else ""
     ),
     "validation_losses": _validated,
-    "change_of_p": _below("If the fit went on, no probability of a training row would change by more than about {}."),
-    "p_bound": _below("No probability of a training row is further than {} from the best fit's."),
-    "iterations": lambda n: f"The fit took {plural(int(n), 'iteration')}." if isinstance(n, int | np.integer) else "",
 }
 """By the name of an entry of a trace: a sentence about it, or "" for none."""
 
