@@ -18,7 +18,7 @@ from tanager.table.folds import LARGEST, Blocks, relative_weights, row_keys
 from tanager.table.rows import EncodedBatch, Rows, gather, join_blocks
 
 N_FOLDS = 3  # five take twice as long and choose no better
-# Everything is chosen on all rows up to so many, and of more rows on a number that grows with their root: with 12,000 of
+# Everything is chosen on all rows up to so many, and of more on a number that grows with their root: with 12,000 of
 # 465,000 rows trees ended after 90 rounds where 270 are best.
 ALL_ROWS = 20_000
 # Trees are grown on at most so many rows, drawn at random, and terms are fitted to half of them: the others would
