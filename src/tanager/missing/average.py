@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
 
+from tanager.additive.forest import WORK_WORTH_COMPILING
 from tanager.additive.model import LookedUpModel
 from tanager.arrays import Array, Codes, Ints
 from tanager.missing.imputation import PSEUDO_ROWS, Imputation, learn_mixture
@@ -113,7 +114,7 @@ class Averaged(MissingRule):
 
         def average(first: int) -> None:
             rows = slice(first, first + BLOCK_ROWS)
-            shares = np.ascontiguousarray(self.network.log_joint(self._complete(codes[rows])).T)
+            shares = self._log_joints(codes[rows])
             shares -= shares.max(axis=0)
             np.exp(shares, out=shares)
             shares /= shares.sum(axis=0)
@@ -121,6 +122,22 @@ class Averaged(MissingRule):
 
         map_threads(average, range(0, len(codes), BLOCK_ROWS))
         return found
+
+    def _log_joints(self, codes: Codes) -> Array:
+        """(n_classes, n_rows * n_draws) of the completed rows."""
+        network, completed = self.network, self._complete(codes)
+        forest = network.forest if network.kind == "effects" and self.imputation.n_draws == N_DRAWS else None
+        if forest is None or len(completed) * len(forest.roots) < WORK_WORTH_COMPILING:
+            return np.ascontiguousarray(network.log_joint(completed).T)
+        from tanager.missing.draw_kernels import add_leaves_of_draws
+
+        found, n_states = np.zeros((forest.n_classes, len(completed))), np.array(network.n_states[:-1], codes.dtype)
+        masks, values = forest.masks, forest.masks.in_slots(forest.values)
+        add_leaves_of_draws(np.ascontiguousarray(codes.T), completed.T, n_states, masks, values, found)
+        by_row = np.ascontiguousarray(found.T)
+        look_up, cells = network.look_ups(completed)
+        look_up.add(cells, by_row, compiled=True)
+        return np.ascontiguousarray(by_row.T)
 
     def _complete(self, codes: Codes) -> Codes:
         """(n_rows * n_draws, n_attributes) each row with draws of what its unknown cells may hold."""
