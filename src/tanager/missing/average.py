@@ -24,7 +24,8 @@ from tanager.table.rows import Rows
 
 BLOCK_ROWS = 1_024
 N_DRAWS = 16
-LARGEST_CORRECTION = 10.0
+# Of a class that is rare among the draws; less would leave a row of one known cell away from its frequencies.
+LARGEST_CORRECTION = 13.0
 ROUNDING = 1e-9
 # States with a correction of their own, the most frequent ones.
 MAX_STATES = 16_384
