@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from additive.random_forests import random_forest
+from cut_rows import CutRows
 from explain.effect_networks import effect_network
 from missing.drawn_rows import averaged_by_hand, draws_by_hand, naive_bayes, random_imputation
 from random_networks import random_network
@@ -28,6 +29,7 @@ from tanager import (
 from tanager.additive.forest import WORK_WORTH_COMPILING
 from tanager.classifiers.base import encode_table
 from tanager.errors import DataError
+from tanager.missing import imputation
 from tanager.missing.average import N_DRAWS, Averaged, learn_imputation
 from tanager.missing.imputation import MAX_CELLS, MAX_COMPONENTS, learn_mixture, spread_numbers
 from tanager.parameters import PARAMETERS
@@ -161,18 +163,24 @@ def test_components_find_groups_of_rows_and_describe_each_attribute():
 
 @settings(max_examples=5, deadline=None)
 @given(seed=SEEDS)
-def test_neither_the_order_of_rows_nor_repeating_them_in_place_of_weights_matters(seed):
+def test_neither_order_nor_blocks_nor_repetition_in_place_of_weights_matters(seed):
     rng, batch = np.random.default_rng(seed), two_groups(seed, 300)
     weights = rng.integers(1, 4, batch.n_rows)
+    # A cell of an attribute of one state may be missing too, and says nothing.
+    codes = np.column_stack([batch.codes, rng.integers(0, 2, batch.n_rows)])
+    batch = batch_of(codes, batch.class_codes, (*batch.n_states[:-1], 1, 2))
     weighted = replace(batch, weights=weights.astype(np.float64))
     classes, by_state = counts_of(weighted)
     shuffled = weighted.take(rng.permutation(batch.n_rows))
     repeated = batch.take(rng.permutation(np.repeat(np.arange(batch.n_rows), weights)))
-    expected = learn_mixture(weighted, classes, by_state)
-    for rows in (shuffled, repeated):
-        found = learn_mixture(rows, classes, by_state)
-        for one, other in zip((found[0], *found[1]), (expected[0], *expected[1]), strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-9)
+    for most in (100, imputation.MAX_ROWS):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(imputation, "MAX_ROWS", most)
+            expected = learn_mixture(weighted, classes, by_state)
+            for rows in (shuffled, repeated, CutRows.of(shuffled)):
+                found = learn_mixture(rows, classes, by_state)
+                for one, other in zip((found[0], *found[1]), (expected[0], *expected[1]), strict=True):
+                    np.testing.assert_allclose(one, other, atol=1e-9)
 
 
 def test_missing_cells_of_training_rows_are_left_out():
