@@ -183,15 +183,6 @@ def test_neither_order_nor_blocks_nor_repetition_in_place_of_weights_matters(see
                     np.testing.assert_allclose(one, other, atol=1e-9)
 
 
-def test_missing_cells_of_training_rows_are_left_out():
-    batch = two_groups(1)
-    codes = batch.codes.copy()
-    codes[::3, 0] = 3
-    rows = batch_of(codes, batch.class_codes, batch.n_states)
-    _, found = learn_mixture(rows, *counts_of(rows))
-    assert all(np.isfinite(table).all() and table.shape[1] == 3 for table in found)
-
-
 @pytest.mark.parametrize(("n_states", "n_classes"), [(3, 200), (60_000, 2), (300_000, 3)])
 def test_many_classes_and_columns_of_many_states_have_few_components(n_states, n_classes):
     rng = np.random.default_rng(0)
@@ -317,5 +308,4 @@ def test_averaging_loses_less_than_expected_effects():
     _, codes = encode_table(clf, X[test].mask(np.random.default_rng(0).random(X[test].shape) < 0.5))
     own = np.arange(test.sum()), y[test].to_numpy()
     averaged = -clf.missing_rule_.log_posterior(codes)[own].mean()
-    assert averaged < 0.2
     assert averaged < -clf.model_.log_joint(codes, normalized=True)[own].mean()
