@@ -112,10 +112,11 @@ class Averaged(MissingRule):
     def _averages(self, codes: Codes) -> Array:
         """(n_rows, n_classes) means over the completions of each row."""
         found = np.empty((len(codes), self.network.n_states[-1]))
+        n_completed = len(codes) * self.imputation.n_draws
 
         def average(first: int) -> None:
             rows = slice(first, first + BLOCK_ROWS)
-            shares = self._log_joints(codes[rows])
+            shares = self._log_joints(codes[rows], n_completed)
             shares -= shares.max(axis=0)
             np.exp(shares, out=shares)
             shares /= shares.sum(axis=0)
@@ -124,21 +125,28 @@ class Averaged(MissingRule):
         map_threads(average, range(0, len(codes), BLOCK_ROWS))
         return found
 
-    def _log_joints(self, codes: Codes) -> Array:
-        """(n_classes, n_rows * n_draws) of the completed rows."""
-        network, completed = self.network, self._complete(codes)
-        forest = network.forest if network.kind == "effects" and self.imputation.n_draws == N_DRAWS else None
-        if forest is None or len(completed) * len(forest.roots) < WORK_WORTH_COMPILING:
-            return np.ascontiguousarray(network.log_joint(completed).T)
+    def _log_joints(self, codes: Codes, n_completed: int) -> Array:
+        """(n_classes, n_rows * n_draws) of the completed rows of a block; all blocks have `n_completed` of them."""
+        completed = self._complete(codes)
+        by_row = np.ascontiguousarray(self._tree_sums(codes, completed, n_completed).T)
+        look_up, cells = self.network.look_ups(completed)
+        look_up.add(cells, by_row, compiled=look_up.worth_compiling(n_completed))
+        return np.ascontiguousarray(by_row.T)
+
+    def _tree_sums(self, codes: Codes, completed: Codes, n_completed: int) -> Array:
+        """(n_classes, n_rows * n_draws) what the boosted trees add, if there are any."""
+        n_states, forest = self.network.n_states, self.network.forest if self.network.kind == "effects" else None
+        found = np.zeros((n_states[-1], len(completed)))
+        if forest is None:
+            return found
+        if n_completed * len(forest.roots) < WORK_WORTH_COMPILING or self.imputation.n_draws != N_DRAWS:
+            return forest.scores(completed).T
         from tanager.missing.draw_kernels import add_leaves_of_draws
 
-        found, n_states = np.zeros((forest.n_classes, len(completed))), np.array(network.n_states[:-1], codes.dtype)
         masks, values = forest.masks, forest.masks.in_slots(forest.values)
-        add_leaves_of_draws(np.ascontiguousarray(codes.T), completed.T, n_states, masks, values, found)
-        by_row = np.ascontiguousarray(found.T)
-        look_up, cells = network.look_ups(completed)
-        look_up.add(cells, by_row, compiled=True)
-        return np.ascontiguousarray(by_row.T)
+        unknown = np.array(n_states[:-1], codes.dtype)
+        add_leaves_of_draws(np.ascontiguousarray(codes.T), completed.T, unknown, masks, values, found)
+        return found
 
     def _complete(self, codes: Codes) -> Codes:
         """(n_rows * n_draws, n_attributes) each row with draws of what its unknown cells may hold."""
