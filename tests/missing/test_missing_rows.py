@@ -153,24 +153,31 @@ def test_rows_without_a_class_are_left_out_with_a_warning(nothing):
     np.testing.assert_array_equal(clf.predict_proba(X), expected.predict_proba(X))
 
 
+DAYS = ["2020-01-01", "2020-01-02", None] * 20
+
+
 @pytest.mark.parametrize(
     "y",
     [
         [0, 1, None] * 20,
+        ["0", "1", np.nan] * 20,
+        ["0", "1", pd.NA] * 20,
         [0.0, 1.0, np.nan] * 20,
+        pd.Series(pd.to_datetime(DAYS)),
+        pd.Series(pd.to_datetime(DAYS)).to_numpy(),
+        pd.Series(pd.to_datetime(DAYS)) - pd.Timestamp(DAYS[0]),
         pl.Series([0, 1, None] * 20),
         pd.Series([0, 1, None] * 20, dtype="Int64"),
         np.array(["0", "1", None] * 20, dtype=object),
         pa.chunked_array([pa.array(["0", "1", None] * 20).dictionary_encode()]),
     ],
-    ids=["list", "floats", "polars", "pandas", "objects", "dictionary"],
 )
 def test_a_missing_class_is_found_in_every_kind_of_column(y):
     X = pd.DataFrame({"a": ["p", "q", "q"] * 20})
     with pytest.warns(DataWarning, match="missing in 20 of 60 rows"):
         clf = NaiveBayesClassifier().fit(X, y)
-    assert [float(label) for label in clf.classes_] == [0.0, 1.0]
-    assert [float(label) for label in clf.predict(X[:3])] == [0.0, 1.0, 1.0]
+    assert len(clf.classes_) == 2
+    assert clf.predict(X[:3]).tolist() == clf.classes_[[0, 1, 1]].tolist()
 
 
 @pytest.mark.parametrize("parameters", ["em", "likelihood-gradient"])
