@@ -16,6 +16,7 @@ extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_
 exclude_patterns = [
     "_build",
     "missing_data_table.md",
+    "weights_table.md",
     "classics_table.md",
     "smoothing_table.md",
     "papers_table.md",

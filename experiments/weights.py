@@ -2,13 +2,14 @@
 
     python -m experiments.weights
 
-Prints the weighted test log-loss with weights 5 : 1 on imbalanced generated tables, the mean of SEEDS, with the weights
-as they are and divided by 5; then the log-loss on half of the rows of folder tables with all weights one, 0.5 and 2.
-The folder is $TANAGER_DATA.
+The weighted test log-loss with weights 5 : 1 on imbalanced generated tables, the mean of SEEDS, with the weights as they
+are and divided by 5; then the log-loss on half of the rows of folder tables with all weights 1, 0.5 and 2. Writes
+docs/weights_table.md. The folder is $TANAGER_DATA.
 """
 
 from __future__ import annotations
 
+import datetime
 import os
 import warnings
 from pathlib import Path
@@ -16,10 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from experiments.commit import commit
 from experiments.studies.data_sets import find_data_sets
 from tanager import AdditiveClassifier
 from tanager.evaluate.cross_validate import stratified_folds
 
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "weights_table.md"
 SEEDS = 10
 TABLES = ("anneal", "australian", "breast", "cleve", "diabetes", "ecoli", "german", "hepatitis", "ionosphere", "glass")
 UNITS = (1.0, 0.5, 2.0)
@@ -29,16 +33,24 @@ def main() -> None:
     warnings.simplefilter("ignore")
     losses = np.array([[imbalanced_loss(seed, unit) for unit in (1.0, 0.2)] for seed in range(SEEDS)])
     full, fifth = losses.mean(axis=0)
-    print(f"weights 5 : 1     {full:.4f}   divided by 5 {fifth:.4f}   difference {full / fifth - 1:+.2%}")
-    for data_set in find_data_sets(Path(os.environ.get("TANAGER_DATA", "../shared/data"))):
+    lines = [
+        "<!-- written by experiments/weights.py; do not edit -->",
+        "",
+        f"Written by `python -m experiments.weights` on {datetime.date.today()}, {commit()}. With weights 5 : 1 on "
+        f"imbalanced generated tables the weighted test log-loss is {full:.4f}, and {fifth:.4f} with the weights "
+        f"divided by 5 (mean of {SEEDS} seeds). Log-loss with all weights one, and its change when they are multiplied:",
+        "",
+        "| table | weights of one | times 0.5 | times 2 |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for data_set in find_data_sets(Path(os.environ.get("TANAGER_DATA", ROOT / "../shared/data"))):
         if data_set.name in TABLES:
             X, y = data_set.read()
             train, test = stratified_folds(y, 2, 0)[0]
             one, *others = (table_loss(X, y, train, test, unit) for unit in UNITS)
-            changes = "   ".join(
-                f"times {unit} {loss / one - 1:+.2%}" for unit, loss in zip(UNITS[1:], others, strict=True)
-            )
-            print(f"{data_set.name:18}{one:.4f}   {changes}", flush=True)
+            changes = " | ".join(f"{100 * (loss / one - 1):+.2f} %" for loss in others)
+            lines.append(f"| {data_set.name} | {one:.4f} | {changes} |")
+    PAGE.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 def imbalanced_loss(seed: int, unit: float) -> float:

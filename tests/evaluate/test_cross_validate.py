@@ -16,7 +16,8 @@ from cli.iris_table import IRIS, NAMES, SPECIES
 from tanager import TANClassifier, cross_validate_model
 from tanager.errors import DataError, OptionError
 from tanager.evaluate import cross_validate as cross_validation
-from tanager.evaluate.cross_validate import grouped_folds, later_rows, read_times
+from tanager.evaluate.cross_validate import later_rows, read_times
+from tanager.metrics import measure_intervals
 
 X = pd.DataFrame(IRIS.data, columns=NAMES)
 CODES = IRIS.target
@@ -123,17 +124,11 @@ def test_dates_are_ordered_as_their_days_are():
         assert read_times(given).tolist() == [2, 1, 2]
 
 
-def test_no_group_is_on_both_sides_of_a_fold():
-    for train, test in grouped_folds(CODES, GROUPS, 5, seed=1):
-        assert not set(GROUPS[train]) & set(GROUPS[test])
-
-
-def test_intervals_of_groups_are_those_of_rows_where_each_row_is_a_group(fitted):
-    alone = cross_validate_model(fitted, X, SPECIES, cv=3, groups=np.arange(150))
-    whole = cross_validate_model(fitted, X, SPECIES, cv=3, groups=np.arange(150) // 5)
-    n_rows = len(SPECIES)
-    assert alone.n_rows == whole.n_rows == n_rows
-    assert alone.low.accuracy < alone.measures.accuracy < alone.high.accuracy
+@pytest.mark.parametrize("groups", [None, GROUPS])
+def test_the_bootstrap_draws_whole_groups(fitted, groups):
+    found = cross_validate_model(fitted, X, SPECIES, cv=3, groups=groups)
+    units = np.arange(150) if groups is None else groups
+    assert (found.low, found.high) == measure_intervals(found.predictions.probabilities, CODES, units)
 
 
 def test_the_table_is_known_again_whatever_it_is_held_in_and_another_is_not(fitted):

@@ -9,12 +9,10 @@ from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Perceptron
-from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.naive_bayes import GaussianNB
 
 from tanager import BayesianNetworkClassifier, calibration
 from tanager.errors import DataError, OptionError
-from tanager.metrics import FLOOR
 
 
 @pytest.fixture(scope="module")
@@ -58,15 +56,6 @@ def test_curves_are_those_of_scikit_learn(two_classes, three_classes, n_bins, st
         observed, mean = calibration_curve(right, probabilities.max(axis=1), n_bins=n_bins, strategy=strategy)
         np.testing.assert_allclose(found.top.observed, observed, rtol=1e-12)
         np.testing.assert_allclose(found.top.mean_predicted, mean, rtol=1e-12)
-
-
-def test_summary_figures_are_those_of_scikit_learn(two_classes, three_classes):
-    for clf, X, y in (two_classes, three_classes):
-        found, probabilities = calibration(clf, X, y), clf.predict_proba(X)
-        floored = np.maximum(probabilities, FLOOR)
-        assert found.log_loss == pytest.approx(log_loss(y, floored, labels=clf.classes_), rel=1e-9)
-        one_by_one = [brier_score_loss(y == label, probabilities[:, c]) for c, label in enumerate(clf.classes_)]
-        assert found.brier == pytest.approx(sum(one_by_one), rel=1e-12)
 
 
 def test_errors_are_those_of_a_hand_made_table():

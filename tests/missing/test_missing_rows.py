@@ -126,19 +126,6 @@ def test_a_state_seen_only_beside_a_missing_parent_may_be_met_beside_a_present_o
     assert clf.predict_proba(pd.DataFrame({"a": ["p"], "b": ["v"]}))[0] == pytest.approx([0.5, 0.5], abs=0.2)
 
 
-def test_skipping_in_naive_bayes_leaves_out_terms_centred_by_the_frequencies_of_the_states():
-    """Roos et al. 2005, eq. 22, with complete training rows: P(x = k) is its frequency, without smoothing."""
-    X, y = drawn(5, gaps=0.0)
-    clf = NaiveBayesClassifier(parameters=EM(alpha=1e-9), missing="skip").fit(X, y)
-    row = X.iloc[[0]].copy()
-    row["n2"] = None
-    logs = np.log(clf.network_.tables[2])
-    centre = X["n2"].value_counts(normalize=True)[list(clf.network_.states["n2"])].to_numpy() @ logs.T
-    known = [clf.network_.query("n4", {name: X.iloc[0][name] for name in ("n0", "n1", "n3")})[c] for c in clf.classes_]
-    expected = np.array(known) * np.exp(centre)
-    assert clf.predict_proba(row)[0] == pytest.approx(expected / expected.sum(), rel=1e-6)
-
-
 @pytest.mark.parametrize("parameters", ["frequency", "em"])
 def test_weights_equal_repetition_and_engines_agree_with_gaps(parameters):
     X, y = drawn(6)
@@ -166,24 +153,31 @@ def test_rows_without_a_class_are_left_out_with_a_warning(nothing):
     np.testing.assert_array_equal(clf.predict_proba(X), expected.predict_proba(X))
 
 
+DAYS = ["2020-01-01", "2020-01-02", None] * 20
+
+
 @pytest.mark.parametrize(
     "y",
     [
         [0, 1, None] * 20,
+        ["0", "1", np.nan] * 20,
+        ["0", "1", pd.NA] * 20,
         [0.0, 1.0, np.nan] * 20,
+        pd.Series(pd.to_datetime(DAYS)),
+        pd.Series(pd.to_datetime(DAYS)).to_numpy(),
+        pd.Series(pd.to_datetime(DAYS)) - pd.Timestamp(DAYS[0]),
         pl.Series([0, 1, None] * 20),
         pd.Series([0, 1, None] * 20, dtype="Int64"),
         np.array(["0", "1", None] * 20, dtype=object),
         pa.chunked_array([pa.array(["0", "1", None] * 20).dictionary_encode()]),
     ],
-    ids=["list", "floats", "polars", "pandas", "objects", "dictionary"],
 )
 def test_a_missing_class_is_found_in_every_kind_of_column(y):
     X = pd.DataFrame({"a": ["p", "q", "q"] * 20})
     with pytest.warns(DataWarning, match="missing in 20 of 60 rows"):
         clf = NaiveBayesClassifier().fit(X, y)
-    assert [float(label) for label in clf.classes_] == [0.0, 1.0]
-    assert [float(label) for label in clf.predict(X[:3])] == [0.0, 1.0, 1.0]
+    assert len(clf.classes_) == 2
+    assert clf.predict(X[:3]).tolist() == clf.classes_[[0, 1, 1]].tolist()
 
 
 @pytest.mark.parametrize("parameters", ["em", "likelihood-gradient"])

@@ -21,7 +21,7 @@ from tanager.parameters import Conditional
 DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parents[3] / "shared" / "data"))
 LOADERS = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer}
 FIFTHS = "breast cancer, every column in fifths"
-NAMES = [*LOADERS, FIFTHS, "vehicle", "german", "tic-tac-toe"]
+NAMES = [*LOADERS, FIFTHS, "vehicle", "german", "tic-tac-toe", "balance-scale"]
 
 
 def read(name):
@@ -58,7 +58,7 @@ def test_without_evidence_the_default_gives_the_class_frequencies(fitted):
     assert list(clf.query().values()) == pytest.approx(frequencies, abs=0.005)
 
 
-@pytest.mark.parametrize("fitted", [FIFTHS, "vehicle", "german", "tic-tac-toe"], indirect=True)
+@pytest.mark.parametrize("fitted", [FIFTHS, "vehicle", "german", "tic-tac-toe", "balance-scale"], indirect=True)
 def test_with_one_cell_known_the_default_comes_near_the_class_frequencies_of_its_rows(fitted):
     clf, X, y = fitted
     _, codes = encode_table(clf, X)

@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 from all_parts import make_classifier
 from explain.effect_networks import effect_network
 from missing.drawn_rows import entries_of, naive_bayes, posterior, random_imputation
-from random_networks import joint, random_network
+from random_networks import random_network
 from tanager import BayesianNetworkClassifier
 from tanager.files.model_file import load_model, save_model
 from tanager.missing.average import Averaged
@@ -109,16 +109,6 @@ def test_without_a_term_its_attribute_is_unknown_or_its_effect_is_zero(make):
             parts = {"mains": tuple(weakened[:n_mains]), "tables": tuple(weakened[n_mains:])}
             other = replace(rule, network=replace(network, **parts))
         np.testing.assert_allclose(logs, other.log_posterior(left), atol=1e-10)
-
-
-@settings(max_examples=15, deadline=None)
-@given(SEEDS)
-def test_the_prior_with_all_cells_summed_out_is_that_of_the_joint(seed):
-    network, expected = tables(seed), np.zeros(3)
-    for state, p in joint(network).items():
-        expected[state[-1]] += p
-    nothing = np.array([network.n_states[:-1]])
-    assert np.exp(SummedOut(network).log_posterior(nothing)[0]) == pytest.approx(expected, rel=1e-9)
 
 
 @settings(max_examples=15, deadline=None)

@@ -105,11 +105,6 @@ def test_a_labelled_table_gives_the_row_of_a_configuration():
     assert str(table).splitlines()[0] == f"P({child} | {', '.join(table.parents)})"
 
 
-def test_a_network_shows_itself_in_a_line():
-    network = random_network(11, [3, 2, 2], density=1.0)
-    assert repr(network) == f"Network(3 nodes, 3 edges, target={network.target!r})"
-
-
 def test_evidence_on_a_numeric_node_may_be_a_number():
     size = ColumnSchema("size", "numeric", cuts=(1.5, 3.0))
     network = Network(

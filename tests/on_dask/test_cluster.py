@@ -87,13 +87,6 @@ def test_rows_taken_are_those_of_the_batch(client, cuts, numbers):
     assert_same_rows(on_cluster(client, batch, cuts).take(chosen), batch.take(chosen))
 
 
-@pytest.mark.parametrize("step", [1, 3, 50, 200])
-def test_every_so_manyth_row_is_that_of_the_batch(client, step):
-    batch = random_batch(3, 80, N_STATES)
-    chosen = np.arange(0, 80, step)
-    assert_same_rows(on_cluster(client, batch, (1, 40, 40, 79)).take(chosen), batch.take(chosen))
-
-
 def test_more_rows_than_fit_this_machine_are_refused(client, monkeypatch):
     rows = on_cluster(client, random_batch(3, 80, N_STATES), (40,))
     monkeypatch.setattr("tanager.table.rows.physical_memory", lambda: 4 * 79 * 4)

@@ -71,11 +71,11 @@ def assert_equal(ours, theirs, exactly=False, tolerance=1e-9):
         np.testing.assert_allclose(own, other, rtol=0, atol=0.0 if exactly else tolerance * np.abs(other).max())
 
 
-def fit_both(client, cut, table, weights=None, **options):
+def fit_both(client, cut, table, weights=None, name="BayesianNetworkClassifier", **options):
     """The fits on a cluster and in memory."""
     columns = ["outcome"] if weights is None else ["outcome", weights]
-    ours = tanager.dask.BayesianNetworkClassifier(client, **options).fit(cut(table, *CUTS), "outcome", weights)
-    theirs = tanager.BayesianNetworkClassifier(**options).fit(
+    ours = getattr(tanager.dask, name)(client, **options).fit(cut(table, *CUTS), "outcome", weights)
+    theirs = getattr(tanager, name)(**options).fit(
         table.drop(columns=columns), table["outcome"], None if weights is None else table[weights]
     )
     return ours, theirs
@@ -130,10 +130,8 @@ def test_other_objectives_are_made_small_as_in_memory(client, parameters, cut, m
 def test_a_monotone_model_is_that_of_memory(client, cut, make_table):
     table = make_table(2, N_ROWS, gaps=0.05)
     table = table[table["outcome"].isin(sorted(table["outcome"].unique())[:2])].reset_index(drop=True)
-    X, y = table.drop(columns="outcome"), table["outcome"]
-    options = {"monotonic_cst": {"size": 1, "weight": -1}}
-    theirs = tanager.AdditiveClassifier(**options).fit(X, y)
-    ours = tanager.dask.AdditiveClassifier(client, **options).fit(cut(table, *CUTS), "outcome")
+    X = table.drop(columns="outcome")
+    ours, theirs = fit_both(client, cut, table, name="AdditiveClassifier", monotonic_cst={"size": 1, "weight": -1})
     assert set(ours.trace_.monotone) == set(theirs.trace_.monotone)
     np.testing.assert_allclose(ours.predict_proba(cut(X, *CUTS)), theirs.predict_proba(X), atol=1e-3)  # tol
 
@@ -143,24 +141,15 @@ def test_a_monotone_model_is_that_of_memory(client, cut, make_table):
 def test_weights_and_rows_without_a_class_mean_what_they_mean_in_memory(client, parameters, cut, make_table):
     table = make_table(5, N_ROWS, gaps=0.05)
     rng = np.random.default_rng(0)
-    # No row of the second partition has a class; one colour is only in rows without.
+    # No row of the first partition has a weight, none of the second a class; one colour is only in rows without.
     rows = np.arange(len(table))
     without = (rng.random(len(table)) < 0.2) | ((rows >= 7) & (rows < 100))
     table.loc[np.flatnonzero(without)[:5], "colour"] = "violet"
-    table = table.assign(outcome=table["outcome"].mask(without), times=rng.choice([0.0, 0.5, 1.0, 2.7], len(table)))
+    times = np.where(rows < 7, 0.0, rng.choice([0.0, 0.5, 1.0, 2.7], len(table)))
+    table = table.assign(outcome=table["outcome"].mask(without), times=times)
     options = {"structure": "naive-bayes" if PARAMETERS[parameters].naive_bayes_only else "tan"}
     options["parameters"] = TIGHT.get(parameters, parameters)
     assert_equal(*(each.network_ for each in fit_both(client, cut, table, "times", **options)), exactly=False)
-
-
-def test_rows_without_a_class_change_what_is_learnt_from_them(client, cut, table):
-    some = table.assign(outcome=table["outcome"].where(np.arange(len(table)) % 3 == 0))
-    labelled = some[some["outcome"].notna()]
-    learnt = [
-        tanager.dask.BayesianNetworkClassifier(client, structure="tan", parameters="em").fit(cut(rows, 50), "outcome")
-        for rows in (some, labelled)
-    ]
-    assert np.abs(learnt[0].network_.tables[-1] - learnt[1].network_.tables[-1]).max() > 1e-3
 
 
 def test_a_learner_that_needs_the_rows_in_their_order_is_refused_before_any_work(client, cut, table):
@@ -245,47 +234,41 @@ def _count_one_by_one(block, families):
 @pytest.mark.parametrize("missing", ["category", "marginalize"])
 @pytest.mark.parametrize("gaps", [0.0, 0.1])
 def test_a_table_of_categories_gives_the_model_of_memory(client, gaps, missing, cut, make_table):
-    # `size` has more than 255 values, `shape` a declared order, and its last partition is empty there.
+    # `size` has more than 255 values, each in one partition; `shape` a declared order, and its last partition is empty.
     table = make_table(gaps=gaps)
-    table["shape"] = table["shape"].mask(table.index >= 590).astype(pd.CategoricalDtype(["long", "round", "flat", "?"]))
+    table["shape"] = table["shape"].mask(table.index >= 290).astype(pd.CategoricalDtype(["long", "round", "flat", "?"]))
     options = {"parameters": "frequency", "categorical_features": "all", "missing": missing}
-    rows = cut(table, 7, 7, 450, 590)
-    ours = tanager.dask.TANClassifier(client, **options).fit(rows, "outcome")
-    theirs = tanager.TANClassifier(**options).fit(table.drop(columns="outcome"), table["outcome"])
+    ours, theirs = fit_both(client, cut, table, name="TANClassifier", **options)
     assert ours.model_.states == theirs.model_.states
     assert_equal(ours.model_, theirs.model_)
 
 
+CLASS_WEIGHTS = {"low": 3, "top": 0.5}
+
+
 @pytest.mark.parametrize(
-    ("name", "options"),
+    ("name", "weights", "options"),
     [
-        ("BayesianNetworkClassifier", {"structure": "kdb", "parameters": "frequency", "missing": "category"}),
-        ("NaiveBayesClassifier", {"discretizer": "quantile"}),
-        ("TANClassifier", {"engine": "numba"}),
-        ("AdditiveClassifier", {"pairs": 5, "trees": False, "categorical_features": ["legs"]}),
+        ("BayesianNetworkClassifier", None, {"structure": "kdb", "parameters": "frequency", "missing": "category"}),
+        ("NaiveBayesClassifier", None, {"discretizer": "quantile"}),
+        ("TANClassifier", None, {"engine": "numba"}),
+        ("TANClassifier", None, {"parameters": "frequency", "class_weight": CLASS_WEIGHTS}),
+        ("TANClassifier", "times", {"parameters": "frequency", "class_weight": CLASS_WEIGHTS}),
+        ("TANClassifier", "times", {"parameters": "frequency", "class_weight": "balanced"}),
+        ("AdditiveClassifier", None, {"pairs": 5, "trees": False, "categorical_features": ["legs"]}),
+        ("AdditiveClassifier", "times", {}),
     ],
 )
-def test_other_models_are_those_of_a_fit_in_memory(client, name, options, cut, make_table):
+def test_other_models_are_those_of_a_fit_in_memory(client, name, weights, options, cut, make_table):
     table = make_table(2, gaps=0.05)
-    theirs = getattr(tanager, name)(**options).fit(table.drop(columns="outcome"), table["outcome"])
-    ours = getattr(tanager.dask, name)(client, **options).fit(cut(table, 200, 200, 410), "outcome")
+    if weights:
+        table["times"] = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.7], len(table))
+    ours, theirs = fit_both(client, cut, table, weights, name, **options)
     assert_equal(ours.model_, theirs.model_, tolerance=1e-6)
 
 
-def test_a_category_in_one_partition_only_is_a_state(client, cut, table):
-    rare = table.assign(colour=np.where(np.arange(len(table)) == 599, "violet", table["colour"]))
-    ours = tanager.dask.TANClassifier(client, parameters="frequency").fit(cut(rare, 200, 590), "outcome")
-    theirs = tanager.TANClassifier(parameters="frequency").fit(rare.drop(columns="outcome"), rare["outcome"])
-    assert "violet" in ours.model_.states["colour"]
-    assert_equal(ours.model_, theirs.model_)
-
-
 def test_a_class_in_one_partition_only_is_a_class(client, cut, table):
-    X, y = table.drop(columns="outcome"), table["outcome"]
-    ordered = table.sort_values("outcome", kind="stable")
-    first = int((ordered["outcome"] == "low").sum())
-    ours = tanager.dask.NaiveBayesClassifier(client).fit(cut(ordered, first, first + 50), "outcome")
-    theirs = tanager.NaiveBayesClassifier().fit(X, y)
+    ours, theirs = fit_both(client, cut, table.sort_values("outcome", kind="stable"), name="NaiveBayesClassifier")
     assert ours.classes_.tolist() == ["low", "mid", "top"]
     assert_equal(ours.model_, theirs.model_)
 
@@ -302,48 +285,9 @@ def test_integers_of_different_widths_are_the_same_numbers(client, of_frames, ta
 
 
 def test_rows_without_a_class_are_left_out_with_a_warning(client, cut, table):
-    X, y = table.drop(columns="outcome"), table["outcome"]
     some = table.assign(outcome=table["outcome"].where(np.arange(len(table)) >= 200))
     with pytest.warns(DataWarning, match=r"missing in 200 of 600 rows"):
-        ours = tanager.dask.NaiveBayesClassifier(client).fit(cut(some, 150, 300), "outcome")
-    theirs = tanager.NaiveBayesClassifier().fit(X.iloc[200:], y.iloc[200:])
-    assert_equal(ours.model_, theirs.model_)
-
-
-def test_row_weights_of_the_additive_model_mean_what_they_mean_in_memory(client, cut, make_table):
-    table = make_table(3, gaps=0.05)
-    weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.7], len(table))
-    theirs = tanager.AdditiveClassifier().fit(table.drop(columns="outcome"), table["outcome"], weights)
-    rows = cut(table.assign(times=weights), 200, 200, 410)
-    ours = tanager.dask.AdditiveClassifier(client).fit(rows, "outcome", "times")
-    assert_equal(ours.model_, theirs.model_, tolerance=1e-6)
-    assert ours.predict(rows).compute().tolist() == theirs.predict(table.drop(columns="outcome")).tolist()
-
-
-def test_a_row_of_weight_w_is_w_rows(client, cut, table):
-    times = np.random.default_rng(1).integers(0, 4, len(table))
-    times[:100] = 0  # a partition of none
-    table = table.assign(times=times, outcome=table["outcome"].where(np.arange(len(table)) != 99))
-    ours = tanager.dask.TANClassifier(client, parameters="frequency").fit(cut(table, 100, 350), "outcome", "times")
-    repeated = table.loc[table.index.repeat(times)]
-    theirs = tanager.TANClassifier(parameters="frequency").fit(
-        repeated.drop(columns=["outcome", "times"]), repeated["outcome"]
-    )
-    assert_equal(ours.model_, theirs.model_)
-
-
-@pytest.mark.parametrize(
-    ("weights", "class_weight"),
-    [(None, {"low": 3, "top": 0.5}), ("times", {"low": 3, "top": 0.5}), ("times", "balanced")],
-)
-def test_class_weights_mean_what_they_mean_in_memory(client, cut, table, weights, class_weight):
-    rows = table.assign(times=np.random.default_rng(2).integers(0, 4, len(table)))
-    options = {"parameters": "frequency", "class_weight": class_weight}
-    given = rows if weights else table
-    ours = tanager.dask.TANClassifier(client, **options).fit(cut(given, 100, 350), "outcome", weights)
-    X, y = table.drop(columns="outcome"), table["outcome"]
-    theirs = tanager.TANClassifier(**options).fit(X, y, rows["times"] if weights else None)
-    assert_equal(ours.model_, theirs.model_)
+        fit_both(client, cut, some, name="NaiveBayesClassifier")
 
 
 def test_a_weight_of_no_class_is_refused(client, cut, table):

@@ -19,11 +19,6 @@ from tanager.runtime.resources import count_threads, map_threads, thread_limit
 from terminal import on_a_terminal
 
 
-def test_results_come_in_the_order_of_the_items():
-    with thread_limit(4):
-        assert map_threads(lambda k: k * k, range(100)) == [k * k for k in range(100)]
-
-
 def test_a_limit_holds_inside_and_ends_outside():
     everywhere = count_threads()
     with thread_limit(3):

@@ -41,15 +41,11 @@ def containers(cells, entries):
     half = len(cells) // 2
     chunks = [arrow_dictionary(cells[:half], entries), arrow_dictionary(cells[half:], entries[::-1])]
     return {
-        "pandas text": pd.DataFrame({"x0": pd.Series(cells, dtype="str")}),
-        "pandas objects": pd.DataFrame({"x0": pd.Series(cells, dtype=object)}),
         "pandas categorical": pd.DataFrame({"x0": pd.Categorical(cells, categories=entries)}),
-        "polars text": pl.DataFrame({"x0": pl.Series(cells, dtype=pl.String)}),
         "polars categorical": pl.DataFrame({"x0": pl.Series(cells, dtype=pl.Categorical)}),
         "arrow text": pa.table({"x0": pa.array(cells, pa.string())}),
         "arrow dictionary": pa.table({"x0": arrow_dictionary(cells, entries)}),
         "arrow chunks": pa.table({"x0": pa.chunked_array(chunks)}),
-        "numpy objects": np.array(cells, dtype=object)[:, np.newaxis],
     }
 
 

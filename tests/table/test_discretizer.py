@@ -124,16 +124,6 @@ def test_fractional_weights_follow_the_formula(rows, scale):
 
 
 @settings(max_examples=100, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2)), min_size=1, max_size=60), st.sampled_from([1e-6, 0.3])
-)
-def test_rows_of_one_small_weight_are_cut_as_rows_without_weights(rows, weight):
-    column, classes = np.array(rows).T
-    classes = np.where(column > 12, classes, 0)
-    assert cuts_of(column, classes, np.full(len(rows), weight)) == cuts_of(column, classes)
-
-
-@settings(max_examples=100, deadline=None)
 @given(cells, st.floats(1e-6, 1.0))
 def test_the_unit_of_weights_below_one_in_the_mean_does_not_matter(rows, unit):
     column, classes, repeats = unzip(rows)

@@ -59,15 +59,20 @@ def stream(kind):
 
 
 @cache
-def learnt_from(container, kind):
-    return NaiveBayesClassifier().fit(container(kind), CLASSES)
+def learnt_from(container, kind, features="from_dtype"):
+    return NaiveBayesClassifier(categorical_features=features).fit(container(kind), CLASSES)
 
 
-@pytest.mark.parametrize("learnt", CELLS)
-@pytest.mark.parametrize("container", [pandas, polars, arrow, numpy, stream])
-def test_a_column_of_another_kind_is_converted_or_refused_by_its_name(container, learnt):
+@pytest.mark.parametrize(
+    ("container", "learnt", "features"),
+    [
+        *((container, kind, "from_dtype") for container in (pandas, polars, arrow, numpy, stream) for kind in CELLS),
+        *((arrow, kind, "all") for kind in ("whole numbers", "dates", "durations")),
+    ],
+)
+def test_a_column_of_another_kind_is_converted_or_refused_by_its_name(container, learnt, features):
     frame = arrow if container is stream else container
-    clf, name = learnt_from(frame, learnt), "x0" if container is numpy else "a"
+    clf, name = learnt_from(frame, learnt, features), "x0" if container is numpy else "a"
     for given in CELLS:
         if any({learnt, given} <= family for family in FAMILIES):
             np.testing.assert_array_equal(clf.predict_proba(container(given)), clf.predict_proba(frame(learnt)))
@@ -80,18 +85,6 @@ def test_numbers_that_are_neither_zero_nor_one_are_no_booleans():
     for cells in ([0, 2], [0.5, 1.0], pd.Categorical([3, 1])):
         with pytest.raises(DataError, match=r"column 'a' .* holds numbers.*it held booleans"):
             learnt_from(pandas, "booleans").predict(pd.DataFrame({"a": cells}))
-
-
-@pytest.mark.parametrize("kind", ["whole numbers", "dates", "durations"])
-def test_categories_of_numbers_dates_and_durations_are_told_apart(kind):
-    clf = NaiveBayesClassifier(categorical_features="all").fit(arrow(kind), CLASSES)
-    expected = clf.predict_proba(arrow(kind))
-    for given in CELLS:
-        if any({kind, given} <= family for family in FAMILIES):
-            np.testing.assert_array_equal(clf.predict_proba(arrow(given)), expected)
-        else:
-            with pytest.raises(DataError, match="column 'a' of the table to predict holds"):
-                clf.predict_proba(arrow(given))
 
 
 @pytest.mark.parametrize(("suffix", "options"), [(".parquet", []), (".parquet", ["--stream"]), (".csv", [])])

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.errors import DataError
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import read_columns
@@ -166,16 +165,3 @@ def test_codes_are_those_of_a_list_of_values_in_order(kind, form, data):
     schema = learn_schema(read_columns(make(learnt)), target, classes, None, choose_discretizer("mdlp"), "all")
     for rows in (learnt, new):
         assert TableEncoder(schema).encode(read_columns(make(rows))).tolist() == codes_by_hand(learnt, rows)
-
-
-@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.uint8, np.float32])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_the_first_unseen_cell_is_named_in_a_matrix(dtype, order):
-    learnt = np.array([[1, 5], [2, 6], [1, 5]] * 4, dtype=dtype, order=order)
-    target = ColumnSchema("class", "categorical", (0, 1))
-    classes = np.zeros(len(learnt), dtype=np.uint8)
-    schema = learn_schema(read_columns(learnt), target, classes, None, choose_discretizer("mdlp"), "all")
-    new = learnt.copy(order="K")
-    new[7, 1] = 9
-    with pytest.raises(DataError, match=r"column 'x1' holds .*9.* in row 7, a category unseen"):
-        TableEncoder(schema, unseen_is_error=True).encode(read_columns(new))

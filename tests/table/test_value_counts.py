@@ -51,15 +51,9 @@ def listed(counts: ValueCounts) -> list[tuple[float, int, float]]:
 @given(rows, st.sampled_from([5, 1000]))
 def test_counts_equal_counting_by_hand(rows, n_classes):
     assert listed(counts_of(rows, n_classes)) == count_by_hand(rows)
-
-
-@settings(max_examples=50, deadline=None)
-@given(rows)
-def test_rows_without_weights_weigh_one(rows):
-    assume(rows)
-    column, classes, _ = (np.array(part) for part in zip(*rows, strict=True))
-    unweighted = listed(count_values(column, classes, n_classes=5))
-    assert unweighted == count_by_hand([(value, label, 1.0) for value, label, _ in rows])
+    ones = [(value, label, 1.0) for value, label, _ in rows]
+    column, classes = (np.array([row[k] for row in rows]) for k in (0, 1))
+    assert not rows or listed(count_values(column, classes, n_classes=n_classes)) == count_by_hand(ones)
 
 
 @settings(max_examples=100, deadline=None)
@@ -181,12 +175,6 @@ def test_a_frequent_value_takes_no_bin_from_the_others(n_zeros):
 
 def test_a_few_values_have_a_bin_each_however_rare():
     assert cuts_of([0.0] * 1000 + [1.0, 5.0, 9.0], 4, cut=bin_cuts).tolist() == [0.5, 3.0, 7.0]
-
-
-@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
-def test_two_values_are_always_told_apart(share):
-    column = np.where(np.arange(1000) < 1000 * share, 0.0, 1.0)
-    assert cuts_of(column, 5).tolist() == [0.5]
 
 
 def test_constant_and_empty_columns_have_no_cut():

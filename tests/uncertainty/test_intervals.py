@@ -30,6 +30,7 @@ KINDS = [
     (TANClassifier(parameters="frequency"), "auto"),
     (NaiveBayesClassifier(), "auto"),
     (BayesianNetworkClassifier(structure="aode", parameters="frequency"), "auto"),
+    (BayesianNetworkClassifier("kdb", parameters="frequency"), "dirichlet"),
 ]
 NAMES = [f"{clf}-{method}" for clf, method in KINDS]
 
@@ -83,30 +84,20 @@ def test_intervals_do_not_depend_on_order_of_rows_or_columns_threads_or_engine(c
     np.testing.assert_allclose(other.predict_interval(rows[turned.columns]).upper, wanted.upper, atol=1e-9)
 
 
-@pytest.mark.parametrize("method", ["reference", "dirichlet"])
-def test_of_more_rows_than_a_block_or_a_fit_takes_order_and_threads_make_no_difference_either(method):
-    X, y = numbers_and_letters(2 * MAX_ROWS_TO_FIT + 7, 1)
-    assert len(X) > 2 * BLOCK_ROWS
-    wanted = NaiveBayesClassifier(n_jobs=1).fit(X, y).prepare_intervals(X, y, method=method).predict_interval(X)
-    order = np.random.default_rng(0).permutation(len(X))
-    turned = X[X.columns[::-1]].iloc[order]
-    other = NaiveBayesClassifier(n_jobs=2).fit(turned, y[order]).prepare_intervals(turned, y[order], method=method)
-    found = other.predict_interval(turned)
-    np.testing.assert_allclose(found.lower, wanted.lower[order], atol=1e-9)
-    np.testing.assert_allclose(found.upper, wanted.upper[order], atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("clf", "method", "atol"),
     [
+        (NaiveBayesClassifier(), "reference", 1e-9),
+        (NaiveBayesClassifier(), "dirichlet", 1e-9),
         (AdditiveClassifier(pairs=0, trees=False), "bootstrap", 1e-5),
         (TANClassifier(), "bootstrap", 1e-6),
     ],
-    ids=["effects", "tables"],
+    ids=["reference", "dirichlet", "effects", "tables"],
 )
-def test_nor_do_they_for_fits_of_as_many_rows_whatever_the_method(clf, method, atol):
+def test_nor_do_they_on_more_rows_than_a_block_or_a_fit_takes(clf, method, atol):
     X, y = numbers_and_letters(2 * MAX_ROWS_TO_FIT + 7, 1)
-    rows = with_gaps(X)
+    assert len(X) > 2 * BLOCK_ROWS
+    rows = with_gaps(X) if method == "bootstrap" else X
     one = clone(clf).set_params(n_jobs=1).fit(X, y).prepare_intervals(X, y, method=method, n_draws=2)
     order = np.random.default_rng(0).permutation(len(X))
     turned = X[X.columns[::-1]].iloc[order]
@@ -197,9 +188,6 @@ def test_what_cannot_be_had_is_refused_and_says_what_to_do():
     clf = NaiveBayesClassifier().fit(X, y)
     with pytest.raises(AttributeError, match="prepare_intervals"):
         clf.predict_interval(X)
-    for method in ("laplace", "broad"):
-        with pytest.raises(OptionError, match=rf"method='{method}' is no longer there.\nHint: .*method='reference'"):
-            clf.prepare_intervals(X, y, method=method)
     with pytest.raises(OptionError, match="method='laplce'"):
         clf.prepare_intervals(X, y, method="laplce")
     clf.prepare_intervals(X, y)
@@ -213,11 +201,3 @@ def test_what_cannot_be_had_is_refused_and_says_what_to_do():
         dfe.prepare_intervals(X, y, method="dirichlet")
     assert dfe.prepare_intervals(X, y).posterior_.kind == "reference"
     assert clf.fit(X, y).posterior_ is None
-
-
-def test_other_structures_have_dirichlet_intervals_too():
-    X, y = numbers_and_letters(150, 7)
-    clf = BayesianNetworkClassifier("kdb", parameters="frequency").fit(X, y).prepare_intervals(X, y)
-    found = clf.predict_interval(with_gaps(X))
-    assert clf.posterior_.kind == "dirichlet"
-    assert (found.lower < found.upper).all()

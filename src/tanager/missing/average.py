@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
 
+from tanager.additive.forest import WORK_WORTH_COMPILING
 from tanager.additive.model import LookedUpModel
 from tanager.arrays import Array, Codes, Ints
 from tanager.missing.imputation import PSEUDO_ROWS, Imputation, learn_mixture
@@ -23,7 +24,8 @@ from tanager.table.rows import Rows
 
 BLOCK_ROWS = 1_024
 N_DRAWS = 16
-LARGEST_CORRECTION = 10.0
+# Of a class that is rare among the draws; less would leave a row of one known cell away from its frequencies.
+LARGEST_CORRECTION = 13.0
 ROUNDING = 1e-9
 # States with a correction of their own, the most frequent ones.
 MAX_STATES = 16_384
@@ -110,16 +112,40 @@ class Averaged(MissingRule):
     def _averages(self, codes: Codes) -> Array:
         """(n_rows, n_classes) means over the completions of each row."""
         found = np.empty((len(codes), self.network.n_states[-1]))
+        n_completed = len(codes) * self.imputation.n_draws
 
         def average(first: int) -> None:
             rows = slice(first, first + BLOCK_ROWS)
-            shares = np.ascontiguousarray(self.network.log_joint(self._complete(codes[rows])).T)
+            shares = self._log_joints(codes[rows], n_completed)
             shares -= shares.max(axis=0)
             np.exp(shares, out=shares)
             shares /= shares.sum(axis=0)
             found[rows] = shares.reshape(len(shares), -1, self.imputation.n_draws).mean(axis=2).T
 
         map_threads(average, range(0, len(codes), BLOCK_ROWS))
+        return found
+
+    def _log_joints(self, codes: Codes, n_completed: int) -> Array:
+        """(n_classes, n_rows * n_draws) of the completed rows of a block; all blocks have `n_completed` of them."""
+        completed = self._complete(codes)
+        by_row = np.ascontiguousarray(self._tree_sums(codes, completed, n_completed).T)
+        look_up, cells = self.network.look_ups(completed)
+        look_up.add(cells, by_row, compiled=look_up.worth_compiling(n_completed))
+        return np.ascontiguousarray(by_row.T)
+
+    def _tree_sums(self, codes: Codes, completed: Codes, n_completed: int) -> Array:
+        """(n_classes, n_rows * n_draws) what the boosted trees add, if there are any."""
+        n_states, forest = self.network.n_states, self.network.forest if self.network.kind == "effects" else None
+        found = np.zeros((n_states[-1], len(completed)))
+        if forest is None:
+            return found
+        if n_completed * len(forest.roots) < WORK_WORTH_COMPILING or self.imputation.n_draws != N_DRAWS:
+            return forest.scores(completed).T
+        from tanager.missing.draw_kernels import add_leaves_of_draws
+
+        masks, values = forest.masks, forest.masks.in_slots(forest.values)
+        unknown = np.array(n_states[:-1], codes.dtype)
+        add_leaves_of_draws(np.ascontiguousarray(codes.T), completed.T, unknown, masks, values, found)
         return found
 
     def _complete(self, codes: Codes) -> Codes:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise, takewhile
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
 
-from tanager.arrays import Array, Codes, Ints
+from tanager.arrays import Array, Codes, Ints, Words
 from tanager.errors import DataError
 from tanager.runtime import PicklesFields
-from tanager.table.rows import Rows
+from tanager.table.folds import Blocks
+from tanager.table.rows import EncodedBatch, Rows, join_blocks
 from tanager.table.schema import ColumnSchema
 
 # Attributes of a component are not quite independent: with all of the log-likelihood the weights are too certain.
@@ -24,7 +25,7 @@ MAX_COMPONENTS, COMPONENTS_PER_CLASS = 64, 8
 ROWS_PER_COMPONENT, DISTINCT_PER_COMPONENT = 15, 3
 # Of all tables: a column of thousands of categories has few components.
 MAX_CELLS = 1 << 18
-MAX_ROWS_READ, MAX_ROWS = 100_000, 8_192
+MAX_ROWS = 8_192
 PSEUDO_ROWS, LEAST_COUNT = 2.0, 0.5
 MAX_STEPS, SMALLEST_STEP = 40, 1e-3
 GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
@@ -180,28 +181,35 @@ def _spread_rows(cells: sp.csr_matrix, weights: Array, n: int) -> list[int]:
 
 
 def _sample(rows: Rows, starts: Ints) -> tuple[sp.csr_matrix, Ints, Array]:
-    """Distinct rows at the coarse granularity, at most MAX_ROWS, in an order that depends on their cells alone.
+    """At most MAX_ROWS distinct rows at the coarse granularity: those of lowest key, so their order decides nothing.
 
-    cells        (rows, cells of all attributes) one for each known cell
+    cells        (rows, cells of all attributes) one for each known cell of an attribute that has several states
     class_codes  (rows,)
     weights      (rows,)
     """
-    n_attributes, n_states = len(starts) - 1, np.diff(starts)
-    batch = rows.take(np.unique(np.linspace(0, rows.n_rows - 1, min(rows.n_rows, MAX_ROWS_READ)).astype(np.int64)))
-    keys = _mix(batch.class_codes.astype(np.uint64))
-    for attribute in np.flatnonzero(n_states > 1).tolist():
-        keys = _mix(keys ^ batch.codes[:, attribute].astype(np.uint64))
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    first, weights = first[:MAX_ROWS], np.bincount(inverse, batch.row_weights)[:MAX_ROWS].astype(np.float64)
-    codes = batch.codes[first, :n_attributes].astype(np.int64)
-    known = codes < n_states
-    indices = (starts[:-1] + codes)[known]
+    n_states = np.diff(starts)
+    attributes = np.flatnonzero(n_states > 1)
+    blocks = rows.sum(partial(_lowest_rows, attributes=attributes), "lowest").values
+    (batch,) = _lowest_rows(join_blocks(blocks, rows.n_states), attributes).values
+    codes = batch.codes[:, attributes].astype(np.int64)
+    known = codes < n_states[attributes]
+    indices = (starts[attributes] + codes)[known]
     pointers = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
     cells = sp.csr_matrix((np.ones(len(indices)), indices, pointers), shape=(len(codes), int(starts[-1])))
-    return cells, batch.class_codes[first].astype(np.int64), weights
+    return cells, batch.class_codes.astype(np.int64), batch.row_weights
 
 
-def _mix(keys: Codes) -> Codes:
+def _lowest_rows(batch: EncodedBatch, attributes: Ints) -> Blocks[EncodedBatch]:
+    """Of rows that differ in these attributes or the class those of lowest key, with the weight of all like them."""
+    keys = _mix(batch.class_codes.astype(np.uint64))
+    for attribute in attributes.tolist():
+        keys = _mix(keys ^ batch.codes[:, attribute].astype(np.uint64))
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    weights = np.bincount(inverse, batch.row_weights)[:MAX_ROWS].astype(np.float64)
+    return Blocks((replace(batch.take(first[:MAX_ROWS]), weights=weights),))
+
+
+def _mix(keys: Words) -> Words:
     """Numbers that look random, of numbers (splitmix64)."""
     keys = keys + np.uint64(0x9E3779B97F4A7C15)
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -138,24 +138,18 @@ class TableEncoder:
         """Write the codes of each attribute into the column of `codes` that is its place."""
 
         def encode_one(position: int) -> None:
-            column = table.columns[position]
-            codes[:, places[position]], unseen = self._codes_of(position, column)
+            column, schema = table.columns[position], self.schema.attributes[position]
+            own_codes = encode_column(column, schema)
+            unseen = own_codes > schema.missing_code
             if self.unseen_is_error and unseen.any():
                 raise _unseen(column, int(unseen.argmax()))
+            codes[:, places[position]] = np.minimum(own_codes, schema.missing_code)
 
         if len(codes) < ROWS_WORTH_THREADS:
             for position in range(len(places)):
                 encode_one(position)
         else:
             map_threads(encode_one, range(len(places)))
-
-    def _codes_of(self, position: int, column: Column) -> tuple[NDArray[np.integer], NDArray[np.bool_]]:
-        """The codes of some cells of an attribute, and which are unseen categories, hence missing."""
-        schema = self.schema.attributes[position]
-        codes = encode_column(column, schema)
-        unseen = codes > schema.missing_code
-        codes[unseen] = schema.missing_code
-        return codes, unseen
 
 
 def _unseen(column: Column, row: int) -> DataError:

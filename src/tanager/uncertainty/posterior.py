@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array, Codes
-from tanager.errors import OptionError
 from tanager.network.columns import Term
 from tanager.registry import check_option
 from tanager.uncertainty.bootstrap import BootstrapPosterior
@@ -18,16 +17,10 @@ from tanager.uncertainty.reference import ReferencePosterior
 
 AnyPosterior = ReferencePosterior | DirichletPosterior | BootstrapPosterior
 METHODS = ("auto", "reference", "dirichlet", "bootstrap")
-REPLACED_METHODS = {
-    "broad": "it is called method='reference' now.",
-    "laplace": "its intervals were too narrow; use method='reference' or method='bootstrap'.",
-}
 
 
 def check_method(method: str) -> None:
     """Refuse a method of `prepare_intervals` that is not known."""
-    if method in REPLACED_METHODS:
-        raise OptionError(f"method={method!r} is no longer there.", hint=REPLACED_METHODS[method])
     check_option("method", method, METHODS)
 
 
