@@ -24,7 +24,12 @@ QUOTED = r"""'(?P<single>(?:[^'\\]|\\.)*+)'|"(?P<double>(?:[^"\\]|\\.)*+)\""""
 ATTRIBUTE = re.compile(rf"@attribute\s++(?:{QUOTED}|(?P<bare>[^\s'\"{{][^\s{{]*+))\s*+(?P<type>\S.*)", re.IGNORECASE)
 CELL = re.compile(rf"\s*+(?:{QUOTED}|(?P<bare>(?:[^,\t'\"\s][^,\t]*+)?+))[ \r]*+(?P<end>\t *+,|,|\t|$)")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-DATE_PARTS = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+DATES = {
+    "yyyy-MM-dd": "%Y-%m-%d",
+    "yyyy-MM-dd'T'HH:mm:ss": "%Y-%m-%dT%H:%M:%S",
+    "yyyy-MM-dd HH:mm:ss": "%Y-%m-%d %H:%M:%S",
+}
+"""Patterns of dates, Weka's own among them, in the notation of strptime."""
 DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 Kind = Literal["numeric", "integer", "string", "nominal", "date"]
 KINDS: dict[str, Kind] = {"numeric": "numeric", "real": "numeric", "integer": "integer", "string": "string"}
@@ -202,7 +207,9 @@ def _read_attribute(words: str, number: int) -> Attribute:
         return Attribute(name, "nominal", values=_read_values(name, declared, number))
     if kind == "date":
         pattern = next(split_cells(declared[len("date") :], number)).text or DEFAULT_DATE
-        return Attribute(name, "date", date_format=_date_format(pattern, number))
+        if pattern not in DATES:
+            raise ArffError(f"line {number}: the date pattern {pattern!r} is not one of {', '.join(DATES)}")
+        return Attribute(name, "date", date_format=DATES[pattern])
     if kind in KINDS:
         return Attribute(name, KINDS[kind])
     raise ArffError(
@@ -219,26 +226,6 @@ def _read_values(name: str, declared: str, number: int) -> tuple[str, ...]:
     if any(not cell.text and not cell.quoted for cell in cells) or len(set(values)) < len(values):
         raise ArffError(f"line {number}: a value of attribute {name!r} is empty or repeated")
     return values
-
-
-def _date_format(pattern: str, number: int) -> str:
-    """A Java date pattern ("yyyy-MM-dd'T'HH:mm") in the notation of strptime."""
-    result = ""
-    for part in re.findall(r"'[^']*'|(?:y+|M+|d+|H+|m+|s+)|.", pattern):
-        if part.startswith("'"):
-            result += part[1:-1].replace("%", "%%") or "'"
-        elif part in DATE_PARTS:
-            if DATE_PARTS[part] in result:
-                raise ArffError(f"line {number}: {part!r} stands twice in the date pattern {pattern!r}")
-            result += DATE_PARTS[part]
-        elif part.isalpha():
-            raise ArffError(
-                f"line {number}: {part!r} in the date pattern {pattern!r} is not supported; "
-                f"expected {', '.join(DATE_PARTS)}"
-            )
-        else:
-            result += part.replace("%", "%%")
-    return result
 
 
 def _cell(match: re.Match[str]) -> Cell:

@@ -110,13 +110,13 @@ def open_batches(
 def bytes_in_memory(path: str | os.PathLike[str]) -> int:
     """The memory in bytes that the table in a file takes, estimated."""
     file = Path(path)
-    files = sorted(file.rglob("*.parquet")) if file.is_dir() else [file]
+    files = filter(Path.is_file, file.rglob("*.parquet")) if file.is_dir() else [check_regular(file)]
     kind = "parquet" if file.is_dir() else table_format(path)
     if kind == "parquet":
         return sum(map(_parquet_bytes, files))
     if kind in WHOLE:
-        return 2 * check_regular(path).stat().st_size
-    return _text_bytes(check_regular(path))
+        return 2 * file.stat().st_size
+    return _text_bytes(file)
 
 
 def _text_bytes(file: Path) -> int:
