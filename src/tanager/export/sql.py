@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import OptionError
-from tanager.export.document import describe, holds, key_codes, missing_code, refuse_values, steps, unseen_code
-from tanager.export.program import LEFT_OUT, TAKEN, Program, Term
+from tanager.export.document import describe, refuse_values
+from tanager.export.program import LEFT_OUT, TAKEN, Cells, Program, Term
 from tanager.registry import check_option
-from tanager.table.schema import Category, ColumnSchema
+from tanager.table.schema import Category
 
 MOST_ARGUMENTS = 100
 HOLDS: dict[str, Holds] = {"text": "text", "booleans": "boolean", "dates": "moment", "times": "moment"}
@@ -136,8 +136,9 @@ class _Query:
         pairs = [term.attributes for term in self.program.terms if len(term.attributes) > 1]
         paired = {attribute for attributes in pairs for attribute in attributes}
         columns = list(enumerate(self.program.asked))
-        states = [(f"s{k}", self._state(column)) for k, column in columns]
-        states += [(f"c{k}", self._state(column.coarse)) for k, column in columns if k in paired and column.groups]
+        codes = [(f"s{k}", column) for k, column in columns]
+        codes += [(f"c{k}", column.coarse) for k, column in columns if k in paired and column.groups]
+        states = [(code, self._state(self.program.cells_of(column))) for code, column in codes]
         if len(states) + len(self.keys) > self.dialect.most_columns:
             raise OptionError(
                 f"the model looks at {len(self.program.asked):,} columns, too many for one SELECT.",
@@ -149,9 +150,8 @@ class _Query:
         """A column of the table: without the table's name, SQLite takes the name of an absent column as a text."""
         return f"{SOURCE}.{self.dialect.name(name)}"
 
-    def _state(self, column: ColumnSchema) -> str:
-        dialect, kind = self.dialect, HOLDS.get(holds(column), "number")
-        missing, unseen = missing_code(column, self.program), unseen_code(column, self.program)
+    def _state(self, cells: Cells) -> str:
+        dialect, kind, column, missing = self.dialect, HOLDS.get(cells.holds, "number"), cells.column, cells.missing
         cell = self._cell(column.name)
         value = dialect.as_text(cell) if kind == "text" else dialect.as_number(cell, kind)
         questions = [f"WHEN {cell} IS NULL THEN {missing}", f"WHEN {dialect.is_wrong(cell, kind)} THEN -1"]
@@ -162,10 +162,10 @@ class _Query:
         if column.kind == "numeric":
             state = ask_bin([dialect.number(cut) for cut in column.cuts], value)
         else:
-            keys = sorted(key_codes(column, self.program))
+            keys = sorted(cells.codes.items())
             texts = [dialect.text(key) if isinstance(key, str) else dialect.number(float(key)) for key, _ in keys]
             codes = [(text, code) for text, (_, code) in zip(texts, keys, strict=True)]
-            state = ask_category(codes, value, unseen)
+            state = ask_category(codes, value, cells.unseen)
         return f"CASE {' '.join(questions)} ELSE {state} END"
 
     @cached_property
@@ -192,7 +192,7 @@ class _Query:
     def _look_up(self, term: Term, values: NDArray[np.float64]) -> str:
         several = len(term.attributes) > 1
         parts = []
-        for attribute, step in zip(term.attributes, steps(term), strict=True):
+        for attribute, step in zip(term.attributes, term.steps, strict=True):
             code = f"{'c' if several and self.program.columns[attribute].groups else 's'}{attribute}"
             parts.append(f"{step // self.program.n_classes} * {code}" if step > self.program.n_classes else code)
         index = f"({' + '.join(parts)})" if several else parts[0]
