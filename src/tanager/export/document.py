@@ -107,7 +107,7 @@ def describe(program: Program) -> list[str]:
         f"An unseen category {'refuses the row' if refused else 'is an unknown cell'}.",
         MISSING_RULES[program.missing_rule],
         "Infinity refuses the row.",
-        "Dates and times are numbers of microseconds since 1970, durations of microseconds, where they are numbers.",
+        "Dates and times are numbers of microseconds since 1970, durations of microseconds, in languages without them.",
     ]
     changed = [column.name for column in program.asked if column.name in program.missing_texts]
     if changed:

@@ -238,8 +238,13 @@ Holds = Literal["number", "boolean", "moment", "text"]
 """The type of the cells of a column; a moment is a date or a time."""
 
 
-NO_TEXT = "^(U?(tiny|small|big|huge)?int|real|float|double|decimal|numeric|bool|date|time)"
-"""Beginnings of the names of types of numbers, booleans and moments in DuckDB and PostgreSQL, in either case."""
+TYPES: dict[Holds, str] = {
+    "number": "^(U?(tiny|small|big|huge)?int(eger)?$|real|float|double|decimal|numeric|bool)",
+    "boolean": "^bool",
+    "moment": "^(date|timestamp)",
+    "text": "^(U?(tiny|small|big|huge)?int|real|float|double|decimal|numeric|bool|date|time)",
+}
+"""Beginnings of the names of types in DuckDB and PostgreSQL, in either case; for text those of other types."""
 
 
 class Dialect(ABC):
@@ -369,7 +374,7 @@ class DuckDB(Dialect):
         return text if "e" in text else f"{text}e0"
 
     def is_wrong(self, column: str, holds: Holds) -> str:
-        return f"regexp_matches(typeof({column}), '{NO_TEXT}', 'i') <> {holds != 'text'}"
+        return f"regexp_matches(typeof({column}), '{TYPES[holds]}', 'i') <> {holds != 'text'}"
 
     def as_number(self, column: str, holds: Holds) -> str:
         if holds == "moment":
@@ -387,7 +392,7 @@ class PostgreSQL(Dialect):
     longest_name = 63
 
     def is_wrong(self, column: str, holds: Holds) -> str:
-        return f"(CAST(pg_typeof({column}) AS TEXT) ~* '{NO_TEXT}') <> {holds != 'text'}"
+        return f"(CAST(pg_typeof({column}) AS TEXT) ~* '{TYPES[holds]}') <> {holds != 'text'}"
 
     def as_number(self, column: str, holds: Holds) -> str:
         if holds == "moment":
