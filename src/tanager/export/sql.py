@@ -291,7 +291,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def as_number(self, column: str, holds: Holds) -> str:
-        """A cell as a double: booleans are 0 and 1, moments the microseconds since 1970."""
+        """A cell as a double: booleans are 0 and 1, moments the microseconds since 1970 in any session."""
 
     @abstractmethod
     def look_up(self, values: Sequence[float], index: str) -> str:
@@ -378,7 +378,7 @@ class DuckDB(Dialect):
 
     def as_number(self, column: str, holds: Holds) -> str:
         if holds == "moment":
-            return f"CAST(epoch_us(CAST({column} AS TIMESTAMP)) AS DOUBLE)"
+            return f"CAST(epoch_us({column}) AS DOUBLE)"
         return f"CAST({column} AS DOUBLE)"
 
     def look_up(self, values: Sequence[float], index: str) -> str:
@@ -396,7 +396,7 @@ class PostgreSQL(Dialect):
 
     def as_number(self, column: str, holds: Holds) -> str:
         if holds == "moment":
-            return f"CAST(EXTRACT(EPOCH FROM CAST({column} AS TIMESTAMP)) * 1000000 AS DOUBLE PRECISION)"
+            return f"CAST(EXTRACT(EPOCH FROM {column}) * 1000000 AS DOUBLE PRECISION)"
         if holds == "boolean":  # which has no cast to a double; a number has another text unless it is 0 or 1
             cases = "WHEN 'true' THEN 1 WHEN 'false' THEN 0 WHEN '1' THEN 1 WHEN '0' THEN 0 ELSE 2"
             return f"CASE CAST({column} AS TEXT) {cases} END"
