@@ -57,10 +57,10 @@ def test_the_network_of_a_model_comes_back_with_its_bins_and_names(folder, capsy
 
 
 def test_a_network_passes_through_standard_input_and_output(folder, capfdbinary, monkeypatch):
-    assert run(["convert", "expert.bif", "expert.xdsl"]) == 0
+    assert run(["convert", "expert.bif", "expert.bifxml"]) == 0
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("expert.bif").read_bytes())))
-    assert run(["convert", "-", "-", "--from", "bif", "--to", ".xdsl"]) == 0
-    assert capfdbinary.readouterr() == (Path("expert.xdsl").read_bytes(), b"")
+    assert run(["convert", "-", "-", "--from", "bif", "--to", ".bifxml"]) == 0
+    assert capfdbinary.readouterr() == (Path("expert.bifxml").read_bytes(), b"")
 
 
 def test_what_was_written_is_said_as_json(folder, capsys):
@@ -90,7 +90,7 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
     ("arguments", "words"),
     [
         (["absent.bif", "out.net"], "cannot read 'absent.bif': no such file"),
-        (["expert.bif", "out.txt"], "expected one of .bif, .bifxml, .xml, .xdsl, .net, .json"),
+        (["expert.bif", "out.txt"], "expected one of .bif, .bifxml, .xml, .net, .json"),
         (["data.csv", "out.bif"], "cannot tell the network format of 'data.csv'"),
         (["expert.bif", "absent/out.net"], "does not exist"),
         (["cut.bif", "expert.bif"], "cut short"),

@@ -47,10 +47,10 @@ def test_it_prints_what_the_function_finds_and_writes_the_tuned_network(folder, 
 
 def test_the_tuned_network_may_go_to_standard_output(folder, capfdbinary):
     arguments = ["tune", "expert.bif", "data.csv", "--query", "Cancer", "--missing", "?"]
-    assert run([*arguments, "-o", "tuned.xdsl"]) == 0
+    assert run([*arguments, "-o", "tuned.net"]) == 0
     capfdbinary.readouterr()
-    assert run([*arguments, "-o", "-", "--to", "xdsl"]) == 0
-    assert capfdbinary.readouterr() == (Path("tuned.xdsl").read_bytes(), b"")
+    assert run([*arguments, "-o", "-", "--to", "net"]) == 0
+    assert capfdbinary.readouterr() == (Path("tuned.net").read_bytes(), b"")
 
 
 def test_options_reach_the_function(folder, capsys):

@@ -100,7 +100,10 @@ def by_node(clf: Model, table: pa.Table, folder: Path, **options: object) -> np.
         # JSON has no NaN, and cannot tell -0.0 or 1e308 from its own writing: numbers go as text.
         return {"number": repr(float(value))} if isinstance(value, float) else value
 
-    rows = [[[name, cell(micro(value))] for name, value in row.items()] for row in table.to_pylist()]
+    def moment(value: object) -> object:
+        return value.isoformat() if isinstance(value, datetime.date) else micro(value)
+
+    rows = [[[name, cell(moment(value))] for name, value in row.items()] for row in table.to_pylist()]
     text = json.dumps(rows).replace('"nan"', '"NaN"').replace('inf"', 'Infinity"')
     done = subprocess.run(["node", "run.mjs"], cwd=folder, input=text, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import os
 import sys
 import warnings
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -164,6 +166,40 @@ def test_infinity_refuses_the_row_as_predict_does(kind, engine, tmp_path):
     with pytest.raises(DataError, match="infinity"):
         fitted_to_mixed(kind).predict_proba(rows)
     assert np.isnan(engine(fitted_to_mixed(kind), rows, tmp_path)).all(axis=1).tolist() == [True, True, False]
+
+
+DAY = datetime.datetime(2024, 1, 1)
+DRIFT = {
+    "numbers": [float(k) for k in range(20)],
+    "booleans": [k % 2 == 0 for k in range(20)],
+    "text": ["abc"[k % 3] for k in range(20)],
+    "dates": [(DAY + k * datetime.timedelta(1)).date() for k in range(20)],
+    "times": [DAY + k * datetime.timedelta(0, 1) for k in range(20)],
+    "durations": [k * datetime.timedelta(0, 1) for k in range(20)],
+}
+
+
+@pytest.mark.parametrize("name", ["python", "node", "duckdb"])
+@pytest.mark.parametrize("learnt", DRIFT)
+def test_a_column_of_another_type_is_answered_as_python_answers_it_or_not_at_all(learnt, name, tmp_path):
+    """In JavaScript and SQL durations are numbers; a date in JSON is text."""
+    kinds = [kind for kind in DRIFT if name == "python" or kind != "durations"]
+    if (name, learnt) == ("node", "text"):
+        kinds = ["numbers", "booleans", "text"]
+    clf = NaiveBayesClassifier().fit(pa.table({"x": DRIFT[learnt], "z": DRIFT["numbers"]}), ["no", "yes"] * 10)
+    for given_kind in kinds if learnt in kinds else ():
+        rows = pa.table({"x": DRIFT[given_kind], "z": DRIFT["numbers"]})
+        try:
+            expected = clf.predict_proba(rows)
+        except DataError:
+            expected = None
+        if expected is not None:
+            np.testing.assert_allclose(ENGINES[name](clf, rows, tmp_path), expected, rtol=0, atol=TOLERANCE)
+            continue
+        found = np.array(np.nan)
+        with suppress(Exception):
+            found = ENGINES[name](clf, rows, tmp_path)
+        assert np.isnan(found).all(), given_kind
 
 
 def test_a_table_without_a_column_is_an_error_and_no_answer(engine, tmp_path):

@@ -13,6 +13,7 @@ import sys
 import warnings
 from functools import partial
 
+import duckdb
 import numpy as np
 import onnxruntime
 import pyarrow as pa
@@ -361,6 +362,24 @@ def test_sqlite_reads_dates_as_text_and_refuses_a_zone(dated):
         base.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(texts)))
         found = sorted(base.execute(export(clf, "sql", table="t", key="id")).fetchall())
     assert [row[1] for row in found] == [*(answer for _, answer in MOMENTS), None, None, None]
+
+
+@pytest.mark.parametrize("database", ["duckdb", "postgresql"])
+def test_a_moment_with_a_zone_is_the_same_moment_in_a_session_of_another_zone(database, dated, request):
+    clf, days = dated
+    query = export(clf, "sql", dialect=database, table="t", key="id")
+    rows = ", ".join(f"({k}, '{day}+00'::timestamptz)" for k, day in enumerate(days))
+    table = 'CREATE TEMP TABLE t (id int, "when" timestamptz); INSERT INTO t VALUES ' + rows
+    settings = "SET TimeZone='UTC'", table, "SET TimeZone='Asia/Tokyo'"
+    if database == "duckdb":
+        with duckdb.connect() as base:
+            for each in settings:
+                base.execute(each)
+            found = [row[1] for row in sorted(base.execute(query).fetchall())]
+    else:
+        out = request.getfixturevalue("server").run(";\n".join([*settings, query]))
+        found = [line.split(",")[1] for line in sorted(out.split(), key=lambda line: int(line.split(",")[0]))]
+    assert found == ["no"] * 20 + ["yes"] * 20
 
 
 def test_a_model_that_looks_at_no_column_is_carried_and_counts_rows_by_the_first(tmp_path):

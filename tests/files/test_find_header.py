@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import warnings
 import zipfile
 from pathlib import Path
@@ -12,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tanager.check.preprocessing import Drop, Recipe
 from tanager.errors import DataWarning, FileError, MemoryLimitError
 from tanager.files import compressed
+from tanager.files.json_file import load_recipe, save_recipe
 from tanager.files.read_csv import CellRules
-from tanager.files.read_table import bytes_in_memory, open_batches, read_table
+from tanager.files.read_table import FORMATS, WHOLE, bytes_in_memory, open_batches, read_table
 
 TITLES = st.lists(st.sampled_from(["", "Patients of 2024", "source: the clinic", '"a, b; c"', ","]), max_size=4)
 
@@ -109,11 +112,25 @@ def test_the_sheet_with_the_expected_columns_is_read_unless_another_is_named(tmp
         read(path, sheet="Too")
 
 
-@pytest.mark.parametrize("reader", [read_table, open_batches])
-def test_a_pipe_is_refused_and_never_waited_for(tmp_path, reader):
-    os.mkfifo(tmp_path / "t.csv")
+@pytest.mark.parametrize("reader", [read_table, open_batches, bytes_in_memory])
+@pytest.mark.parametrize("suffix", [*FORMATS, "csv.gz"])
+def test_a_pipe_is_refused_and_never_waited_for(tmp_path, reader, suffix):
+    path = tmp_path / f"t.{suffix}"
+    os.mkfifo(path)
+    if reader is open_batches and suffix in WHOLE:
+        pytest.skip("not read batch by batch")
     with pytest.raises(FileError, match="is no regular file"):
-        reader(tmp_path / "t.csv")
+        reader(path)
+
+
+def test_a_pipe_with_a_document_is_opened_once(tmp_path):
+    pipe, recipe = tmp_path / "recipe.json", Recipe((Drop("id"),))
+    save_recipe(recipe, tmp_path / "whole.json")
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[(tmp_path / "whole.json").read_bytes()])
+    writer.start()
+    assert load_recipe(pipe) == recipe
+    writer.join()
 
 
 def test_a_header_of_more_than_a_block_is_read(tmp_path):

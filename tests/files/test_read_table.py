@@ -337,6 +337,14 @@ def test_a_european_export_reads_as_with_points_and_commas(tmp_path_factory, rea
     assert said[0].endswith("numbers have a decimal comma in column 'x'.")
 
 
+@READERS
+def test_points_and_commas_may_stand_in_one_file(tmp_path, reader):
+    """Each column has its own: a column of numbers with points stays numbers beside one with commas."""
+    (tmp_path / "a.csv").write_text("a;b;c;d\n1,5;2.5;NA;x\n -2 ;NA;1;y\n+,5;1;2;z\n".replace("+,5", "+0,5"))
+    columns = {"a": [1.5, -2.0, 0.5], "b": [2.5, None, 1.0], "c": [None, 1, 2], "d": ["x", "y", "z"]}
+    assert reader(tmp_path / "a.csv")[0].to_pydict() == columns
+
+
 def test_quoted_names_may_stand_between_semicolons(tmp_path):
     (tmp_path / "a.csv").write_text('"a";"b"\n1,5;"x;y"\n2;"z"\n')
     assert read(tmp_path / "a.csv")[0].to_pydict() == {"a": [1.5, 2.0], "b": ["x;y", "z"]}

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tanager.errors import FileError
 from tanager.files.paths import atomic_write, check_writable
 from tanager.files.read_table import read_table
-from tanager.files.write_table import table_suffix, write_table
+from tanager.files.write_table import escape_formulas, table_suffix, write_table
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=6).map("w".__add__)
 tables = st.builds(
@@ -55,6 +55,29 @@ def test_other_readers_find_every_row_of_a_column_alone(tmp_path, cells):
     with (tmp_path / "t.csv").open(newline="") as stream:
         assert [row[0] or None for row in csv.reader(stream)][1:] == [None if c is None else str(c) for c in cells]
     assert pd.read_csv(tmp_path / "t.csv")["y"].isna().tolist() == [cell is None for cell in cells]
+
+
+TEXTS = {
+    "string": pa.array(["=1+1", "-x", None, "-1", "b"]),
+    "large": pa.array(["=1+1", "-x", None, "-1", "b"], pa.large_string()),
+    "binary": pa.array([b"=1+1", b"-x", None, b"-1", b"b"]),
+    "view": pa.array(["=1+1", "-x", None, "-1", "b"], pa.string_view()),
+    "dictionary": pa.array(["=1+1", "-x", None, "-1", "b"], pa.large_string()).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
+def test_a_text_like_a_formula_is_escaped_whatever_the_type_of_its_column(tmp_path, texts):
+    write_table(escape_formulas(pa.table({"@t": texts, "n": range(5)})), tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "'@t,n\n'=1+1,0\n'-x,1\n,2\n-1,3\nb,4\n"
+
+
+@pytest.mark.parametrize("column", [pa.array([[1], [2]]), pa.array([b"\xff", b""])], ids=["lists", "bytes"])
+def test_a_column_that_text_cannot_hold_is_refused_by_name(tmp_path, column):
+    with pytest.raises(FileError, match=r"column 'c' holds [\s\S]*\.parquet"):
+        write_table(pa.table({"c": column}), tmp_path / "t.csv")
+    write_table(pa.table({"c": column}), tmp_path / "t.parquet")
+    assert [file.name for file in tmp_path.iterdir()] == ["t.parquet"]
 
 
 def test_a_dash_is_standard_output(monkeypatch):

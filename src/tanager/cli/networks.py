@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tanager.network.network import Network
 
-FORMATS = ".bif, .bifxml, .xml, .xdsl, .net or .json"
+FORMATS = ".bif, .bifxml, .xml, .net or .json"
 
 
 def convert(
@@ -32,7 +32,7 @@ def convert(
         str | None, typer.Option("--from", metavar="FORMAT", help="The format on stdin, such as bif.")
     ] = None,
     to_format: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="The format on stdout, such as xdsl.")
+        str | None, typer.Option("--to", metavar="FORMAT", help="The format on stdout, such as bif.")
     ] = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -46,9 +46,9 @@ def convert(
     Examples:
 
       tanager convert iris.json iris.bif
-      tanager convert expert.net expert.xdsl
+      tanager convert expert.net expert.bif
       tanager convert expert.bif expert.json
-      cat expert.bif | tanager convert - - --from bif --to xdsl > expert.xdsl
+      cat expert.bif | tanager convert - - --from bif --to net > expert.net
     """
     from tanager.files.network_file import network_kind, network_suffix, read_network, write_network
 
@@ -112,7 +112,7 @@ def tune(
 
       tanager tune expert.bif data.csv --query Cancer -o tuned.bif
       tanager tune expert.bif data.csv --query Cancer --query Dyspnoea --folds 10 --json
-      tanager tune expert.bif data.csv --query Cancer -o - --to xdsl > tuned.xdsl
+      tanager tune expert.bif data.csv --query Cancer -o - --to net > tuned.net
     """
     from tanager.files.network_file import network_kind, read_network, write_network
     from tanager.tuning.tune import tune as tune_network

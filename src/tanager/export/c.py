@@ -9,18 +9,8 @@ from math import isinf, isnan, nan
 import numpy as np
 
 from tanager.errors import OptionError
-from tanager.export.document import (
-    REFUSED,
-    ascii_text,
-    describe,
-    is_text,
-    key_codes,
-    missing_code,
-    refuse_values,
-    steps,
-    unseen_code,
-)
-from tanager.export.program import LEFT_OUT, TAKEN, Program, Term
+from tanager.export.document import ascii_text, describe, refuse_values
+from tanager.export.program import LEFT_OUT, REFUSED, TAKEN, Cells, Program, Term
 from tanager.table.schema import ColumnSchema
 
 INDENT = "    "
@@ -35,8 +25,8 @@ def write_c(program: Program, name: str = "model") -> str:
     body = [
         *_struct(program, fields),
         *_labels(program),
-        *([FIND] if any(map(is_text, program.asked)) else []),
-        *(line for number, column in enumerate(program.asked) for line in _encoder(program, number, column)),
+        *([FIND] if any(cells.is_text for cells in program.asked_cells) else []),
+        *(line for number, cells in enumerate(program.asked_cells) for line in _encoder(number, cells)),
         *_tables(program),
         NORMALIZE,
         *_decide(program),
@@ -58,9 +48,9 @@ def _field(number: int, column: ColumnSchema) -> str:
 
 def _struct(program: Program, fields: Sequence[str]) -> list[str]:
     lines = ["/* A missing number is NAN, a missing text NULL; text is UTF-8, a boolean 0 or 1. */", "typedef struct {"]
-    for field, column in zip(fields, program.asked, strict=True):
-        kind = "const char *" if is_text(column) else "double "
-        about = ascii_text(column.name).replace("@", r"\u0040")
+    for field, cells in zip(fields, program.asked_cells, strict=True):
+        kind = "const char *" if cells.is_text else "double "
+        about = ascii_text(cells.column.name).replace("@", r"\u0040")
         lines.append(f"{INDENT}{kind}{field}; /* {about} */")
     return [*lines, "} @_row;", ""]
 
@@ -74,12 +64,12 @@ def _labels(program: Program) -> list[str]:
     ]
 
 
-def _encoder(program: Program, number: int, column: ColumnSchema) -> list[str]:
+def _encoder(number: int, cells: Cells) -> list[str]:
     """A function that gives the code of a cell; its cuts or categories before it."""
-    missing, unseen = missing_code(column, program), unseen_code(column, program)
+    column, missing, unseen = cells.column, cells.missing, cells.unseen
     head = f"static inline int @_code_{number}("
-    if is_text(column):
-        keys = sorted((str(key).encode(), code) for key, code in key_codes(column, program))
+    if cells.is_text:
+        keys = sorted((str(key).encode(), code) for key, code in cells.codes.items())
         texts = ", ".join(_string(key) for key, _ in keys)
         states = ", ".join(str(code) for _, code in keys)
         return [
@@ -96,7 +86,7 @@ def _encoder(program: Program, number: int, column: ColumnSchema) -> list[str]:
     lines = [f"{head}double cell) {{", f"{INDENT}if (isnan(cell)) return {missing};"]
     lines += [f"{INDENT}if (isinf(cell)) return {REFUSED};"]
     if column.kind == "categorical":
-        codes = key_codes(column, program)
+        codes = cells.codes.items()
         lines += [f"{INDENT}if (cell == {_number(float(key))}) return {code};" for key, code in codes]
         return [*lines, f"{INDENT}return {unseen};", "}", ""]
     if not column.cuts:
@@ -144,8 +134,8 @@ def _predict(program: Program, fields: Sequence[str]) -> list[str]:
     lines += [f"{INDENT}code[{k}] = @_code_{k}(row->{field});" for k, field in enumerate(fields)]
     refusing = [
         k
-        for k, column in enumerate(program.asked)
-        if not is_text(column) or REFUSED in (missing_code(column, program), unseen_code(column, program))
+        for k, cells in enumerate(program.asked_cells)
+        if not cells.is_text or REFUSED in (cells.missing, cells.unseen)
     ]
     if refusing:
         condition = " | ".join(f"code[{k}]" for k in refusing)  # only -1 has the sign
@@ -174,7 +164,7 @@ def _decide(program: Program) -> list[str]:
 def _cell(program: Program, term: Term) -> str:
     single = len(term.attributes) == 1
     parts = []
-    for attribute, step in zip(term.attributes, steps(term), strict=True):
+    for attribute, step in zip(term.attributes, term.steps, strict=True):
         code = f"code[{attribute}]"
         if program.columns[attribute].groups and not single:
             code = f"@_coarse_{attribute}[{code}]"

@@ -21,13 +21,8 @@ import numpy as np
 
 from tanager.additive.forest import Forest
 from tanager.errors import OptionError
-from tanager.export.program import Program, Term
-from tanager.table.columns import as_number
-from tanager.table.schema import ColumnSchema
+from tanager.export.program import Cells, Program, Term
 from tanager.version import __version__
-
-REFUSED = -1
-HOLDS = {"number": "numbers", "date": "dates", "datetime": "times", "duration": "durations"}
 
 Document = dict[str, Any]
 
@@ -35,7 +30,7 @@ Document = dict[str, Any]
 def to_document(program: Program) -> Document:
     """Everything that the probabilities depend on, and nothing about rows."""
     return {
-        "columns": [_column(column, program) for column in program.columns],
+        "columns": list(map(_column, program.cells)),
         "hidden": program.n_hidden,
         "intercept": program.intercept.tolist(),
         "missing": program.missing_rule,
@@ -46,80 +41,25 @@ def to_document(program: Program) -> Document:
     }
 
 
-def missing_code(column: ColumnSchema, program: Program) -> int:
-    """The state of an empty cell; -1 where it refuses the row."""
-    refused = program.missing_rule == "refused" and column.empty_code == column.missing_code
-    return REFUSED if refused else column.empty_code
-
-
-def unseen_code(column: ColumnSchema, program: Program) -> int:
-    """The state of a category that training did not have; -1 where it refuses the row.
-
-    Where the preprocessing changes texts, it might be another spelling of a known one.
-    """
-    refused = program.unseen_refused or program.missing_rule == "refused" or column.name in program.missing_texts
-    return REFUSED if refused else column.missing_code
-
-
-def is_text(column: ColumnSchema) -> bool:
-    """Whether the categories are text; all other cells are numbers."""
-    return bool(column.categories) and isinstance(column.categories[0], str)
-
-
-def category_keys(column: ColumnSchema) -> tuple[str | float, ...]:
-    """The categories as cells are looked up: text, or numbers (of dates and times the microseconds since 1970)."""
-    return tuple(each if isinstance(each, str) else as_number(each) for each in column.categories)
-
-
-def key_codes(column: ColumnSchema, program: Program) -> list[tuple[str | float, int]]:
-    """The state of each category, and of each text that the preprocessing takes as missing."""
-    keys = category_keys(column)
-    texts = program.missing_texts.get(column.name, ()) if is_text(column) else ()
-    missing = [(text, missing_code(column, program)) for text in texts if text not in keys]
-    return [*((key, code) for code, key in enumerate(keys)), *missing]
-
-
-def holds(column: ColumnSchema) -> str:
-    """The type of the cells, in a word."""
-    if column.kind == "numeric":
-        return HOLDS[column.unit]
-    if not column.categories:
-        return "nothing"
-    match column.categories[0]:
-        case bool():
-            return "booleans"
-        case str():
-            return "text"
-        case int() | float():
-            return "numbers"
-        case _:
-            return "dates"
-
-
-def steps(term: Term) -> list[int]:
-    """The stride of each attribute of a term in its flat table."""
-    return [int(np.prod(term.table.shape[k + 1 :])) for k in range(len(term.attributes))]
-
-
-def _column(column: ColumnSchema, program: Program) -> Document:
-    categorical = column.kind == "categorical"
+def _column(cells: Cells) -> Document:
+    column = cells.column
     return {
         "name": column.name,
         "states": column.n_states,
-        "missing": missing_code(column, program),
-        "unseen": unseen_code(column, program),
+        "missing": cells.missing,
+        "unseen": cells.unseen,
         "coarse": column.coarse_codes.tolist() if column.groups else None,
-        "text": is_text(column),
-        "holds": holds(column),
+        "text": cells.is_text,
+        "holds": cells.holds,
         "cuts": list(column.cuts),
-        "categories": dict(key_codes(column, program)) if categorical else None,
+        "categories": cells.codes if column.kind == "categorical" else None,
     }
 
 
 def _term(term: Term) -> Document:
     return {
         "attributes": list(term.attributes),
-        "steps": steps(term),
+        "steps": term.steps,
         "child": term.child,
         "table": term.table.ravel().tolist(),
     }
@@ -167,7 +107,7 @@ def describe(program: Program) -> list[str]:
         f"An unseen category {'refuses the row' if refused else 'is an unknown cell'}.",
         MISSING_RULES[program.missing_rule],
         "Infinity refuses the row.",
-        "Dates and times are numbers of microseconds since 1970, durations of microseconds, where they are numbers.",
+        "Dates and times are numbers of microseconds since 1970, durations of microseconds, in languages without them.",
     ]
     changed = [column.name for column in program.asked if column.name in program.missing_texts]
     if changed:
@@ -178,7 +118,7 @@ def describe(program: Program) -> list[str]:
         ]
     if program.decision is not None:
         lines += [f"The class given is decided: {ascii_text(str(program.decision))}."]
-    return [*lines, "Columns:", *(f"  {ascii_text(column.name)}: {holds(column)}" for column in program.asked)]
+    return [*lines, "Columns:", *(f"  {ascii_text(cells.column.name)}: {cells.holds}" for cells in program.asked_cells)]
 
 
 def _list(names: Sequence[str]) -> str:

@@ -8,20 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tanager.errors import OptionError
-from tanager.export.document import (
-    MARK,
-    REFUSED,
-    category_keys,
-    describe,
-    holds,
-    is_text,
-    missing_code,
-    refuse_tables,
-    refuse_values,
-    unseen_code,
-)
-from tanager.export.program import LEFT_OUT, TAKEN, DecisionRule, Program, Term
-from tanager.table.schema import ColumnSchema
+from tanager.export.document import MARK, describe, refuse_tables, refuse_values
+from tanager.export.program import LEFT_OUT, REFUSED, TAKEN, Cells, DecisionRule, Program, Term
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -80,7 +68,7 @@ class _Sheets:
     def fill(self) -> None:
         for number, line in enumerate(describe(self.program), start=1):
             _put(self.about, number, 1, line)
-        formulas = [self._list(k, column) for k, column in enumerate(self.program.asked)]
+        formulas = [self._list(k, cells) for k, cells in enumerate(self.program.asked_cells)]
         looked_up = self._fill_tables()
         self._head()
         for row in range(2, self.n_rows + 2):
@@ -101,13 +89,12 @@ class _Sheets:
         for number, label in enumerate([program.target.name, *program.labels], start=1):
             _put(self.lists, number, len(names) + 1, label)
 
-    def _list(self, k: int, column: ColumnSchema) -> str:
+    def _list(self, k: int, cells: Cells) -> str:
         """Write the cuts or categories of a column; the formula for the state of CELL, an error where it refuses."""
-        program = self.program
+        column, missing, unseen = cells.column, _code(cells.missing), _code(cells.unseen)
         _put(self.lists, 1, k + 1, column.name)
-        missing, unseen = (_code(code) for code in (missing_code(column, program), unseen_code(column, program)))
-        keys = category_keys(column) if column.kind == "categorical" else column.cuts
-        moment = holds(column) in ("dates", "times")
+        keys = cells.keys if column.kind == "categorical" else column.cuts
+        moment = cells.holds in ("dates", "times")
         for number, key in enumerate(keys, start=2):
             value = key if isinstance(key, str) else float(key)
             _put(self.lists, number, k + 1, value / DAY + EPOCH if moment and not isinstance(value, str) else value)
@@ -115,7 +102,7 @@ class _Sheets:
         places = f"ROW({where})-1"
         if not keys:
             state = unseen if column.kind == "categorical" else "IF(ISNUMBER(CELL),0,NA())"
-        elif is_text(column):
+        elif cells.is_text:
             same = f"EXACT({where},CELL)"
             state = f"IF(ISTEXT(CELL),IF(SUMPRODUCT(--{same})=0,{unseen},SUMPRODUCT({same}*({places}))-1),NA())"
         elif column.kind == "categorical":

@@ -10,19 +10,9 @@ from numpy.typing import NDArray
 
 from tanager.additive.forest import Forest
 from tanager.errors import OptionError
-from tanager.export.document import (
-    MARK,
-    REFUSED,
-    describe,
-    is_text,
-    key_codes,
-    missing_code,
-    refuse_values,
-    steps,
-    unseen_code,
-)
-from tanager.export.program import LEFT_OUT, TAKEN, DecisionRule, Program, Term
-from tanager.table.schema import Category, ColumnSchema
+from tanager.export.document import MARK, describe, refuse_values
+from tanager.export.program import LEFT_OUT, REFUSED, TAKEN, Cells, DecisionRule, Program, Term
+from tanager.table.schema import Category
 from tanager.version import __version__
 
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 9
@@ -77,7 +67,7 @@ class _Graph:
 
     def build(self) -> None:
         program = self.program
-        raw, zero = [self._code(column) for column in program.asked], self.constant(np.int64(0))
+        raw, zero = [self._code(cells) for cells in program.asked_cells], self.constant(np.int64(0))
         codes = [self.op("Max", code, zero) for code in raw]  # a refused row has numbers, which are not given
         total = self._total(codes)
         shares = self.op("Softmax", total, axis=1)
@@ -146,21 +136,19 @@ class _Graph:
             expected = self.op("Concat", expected, price, axis=1)
         return self.op("ArgMin", expected, axis=1, keepdims=0)
 
-    def _code(self, column: ColumnSchema) -> str:
+    def _code(self, cells: Cells) -> str:
         """(rows,) the code of each cell."""
-        text = is_text(column)
+        text, column, missing, unseen = cells.is_text, cells.column, cells.missing, cells.unseen
         self.inputs.append(self._value(column.name, self.types.STRING if text else self.types.DOUBLE, ["rows", 1]))
-        missing, unseen = missing_code(column, self.program), unseen_code(column, self.program)
         axis = self.constant(np.array([1]))
         if text:
-            keys = dict(key_codes(column, self.program))
-            nothing = next(mark for mark in NO_TEXT if mark not in keys)
+            nothing = next(mark for mark in NO_TEXT if mark not in cells.codes)
             code = self.op(
                 "LabelEncoder",
                 column.name,
                 domain="ai.onnx.ml",
-                keys_strings=[*keys, nothing],
-                values_int64s=[*keys.values(), missing],
+                keys_strings=[*cells.codes, nothing],
+                values_int64s=[*cells.codes.values(), missing],
                 default_int64=unseen,
             )
             return self.op("Squeeze", code, axis)
@@ -168,7 +156,7 @@ class _Graph:
             below = self.op("GreaterOrEqual", column.name, self.constant(np.array([column.cuts or (np.inf,)])))
             code = self._sum(below, None, axis)
         else:
-            numbers = np.array([float(key) for key, _ in key_codes(column, self.program)] or [np.nan])
+            numbers = np.array([float(key) for key in cells.codes] or [np.nan])
             equal = self.op("Equal", column.name, self.constant(numbers[np.newaxis]))
             place = self._sum(equal, np.arange(len(numbers)), axis)
             seen = self.op("Greater", self._sum(equal, None, axis), self.constant(np.int64(0)))
@@ -187,7 +175,7 @@ class _Graph:
     def _look_up(self, term: Term, codes: list[str]) -> str:
         """(rows, classes) what a term adds."""
         cell = ""
-        for attribute, step in zip(term.attributes, steps(term), strict=True):
+        for attribute, step in zip(term.attributes, term.steps, strict=True):
             code, column = codes[attribute], self.program.columns[attribute]
             if len(term.attributes) > 1 and column.groups:
                 code = self.op("Gather", self.constant(column.coarse_codes), code)

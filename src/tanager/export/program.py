@@ -16,6 +16,7 @@ from tanager.check.preprocessing import Missing, Recipe
 from tanager.decide import Decision
 from tanager.errors import OptionError
 from tanager.registry import list_names, nearest_first
+from tanager.table.columns import as_number
 from tanager.table.schema import Category, ColumnSchema
 
 if TYPE_CHECKING:
@@ -24,6 +25,51 @@ if TYPE_CHECKING:
     from tanager.network.network import Network
 
 MissingRule = Literal["looked up", "summed out", "averaged", "refused"]
+REFUSED = -1
+HOLDS = {"number": "numbers", "date": "dates", "datetime": "times", "duration": "durations"}
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What the cells of a column count as: each has a code, its state; that of -1 refuses the row.
+
+    missing  the code of a missing cell
+    unseen   the code of a category that training did not have
+    codes    the code of each category as cells have it, text or a number (of dates and times the microseconds since
+             1970), then of each text that the preprocessing takes as missing; none where numbers are cut into bins
+    """
+
+    column: ColumnSchema
+    missing: int
+    unseen: int
+    codes: dict[str | float, int]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the categories are text; all other cells are numbers."""
+        return bool(self.column.categories) and isinstance(self.column.categories[0], str)
+
+    @property
+    def keys(self) -> tuple[str | float, ...]:
+        """The categories as cells have them."""
+        return tuple(self.codes)[: len(self.column.categories)]
+
+    @property
+    def holds(self) -> str:
+        """The type of the cells, in a word."""
+        if self.column.kind == "numeric":
+            return HOLDS[self.column.unit]
+        match self.column.categories[:1]:
+            case ():
+                return "nothing"
+            case (bool(),):
+                return "booleans"
+            case (str(),):
+                return "text"
+            case (int() | float(),):
+                return "numbers"
+            case _:
+                return "dates"
 
 
 @dataclass(frozen=True)
@@ -38,6 +84,11 @@ class Term:
     attributes: tuple[int, ...]
     table: Array
     child: int | None = None
+
+    @property
+    def steps(self) -> list[int]:
+        """The stride of each attribute in the flat table."""
+        return [prod(self.table.shape[k + 1 :]) for k in range(len(self.attributes))]
 
 
 @dataclass(frozen=True)
@@ -154,6 +205,26 @@ class Program:
     def asked(self) -> tuple[ColumnSchema, ...]:
         """The columns that a row must have."""
         return self.columns[: len(self.columns) - self.n_hidden]
+
+    @property
+    def asked_cells(self) -> tuple[Cells, ...]:
+        """The cells that a row must have."""
+        return self.cells[: len(self.asked)]
+
+    @cached_property
+    def cells(self) -> tuple[Cells, ...]:
+        """Those of all columns, the hidden ones last."""
+        return tuple(map(self.cells_of, self.columns))
+
+    def cells_of(self, column: ColumnSchema) -> Cells:
+        """Where the preprocessing changes texts, an unseen one might be another spelling of a known category."""
+        refusing = self.missing_rule == "refused"
+        missing = REFUSED if refusing and column.empty_code == column.missing_code else column.empty_code
+        refusing = refusing or self.unseen_refused or column.name in self.missing_texts
+        keys = (each if isinstance(each, str) else as_number(each) for each in column.categories)
+        cells = Cells(column, missing, REFUSED if refusing else column.missing_code, {k: c for c, k in enumerate(keys)})
+        texts = self.missing_texts.get(column.name, ()) if cells.is_text else ()
+        return replace(cells, codes=cells.codes | {text: missing for text in texts if text not in cells.codes})
 
     def _without_idle_columns(self) -> Program:
         """Only averaging and summing out look at cells that no number depends on; a model of none keeps a column.

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import OptionError
-from tanager.export.document import describe, holds, key_codes, missing_code, refuse_values, steps, unseen_code
-from tanager.export.program import LEFT_OUT, TAKEN, Program, Term
+from tanager.export.document import describe, refuse_values
+from tanager.export.program import LEFT_OUT, TAKEN, Cells, Program, Term
 from tanager.registry import check_option
-from tanager.table.schema import Category, ColumnSchema
+from tanager.table.schema import Category
 
 MOST_ARGUMENTS = 100
 HOLDS: dict[str, Holds] = {"text": "text", "booleans": "boolean", "dates": "moment", "times": "moment"}
@@ -136,8 +136,9 @@ class _Query:
         pairs = [term.attributes for term in self.program.terms if len(term.attributes) > 1]
         paired = {attribute for attributes in pairs for attribute in attributes}
         columns = list(enumerate(self.program.asked))
-        states = [(f"s{k}", self._state(column)) for k, column in columns]
-        states += [(f"c{k}", self._state(column.coarse)) for k, column in columns if k in paired and column.groups]
+        codes = [(f"s{k}", column) for k, column in columns]
+        codes += [(f"c{k}", column.coarse) for k, column in columns if k in paired and column.groups]
+        states = [(code, self._state(self.program.cells_of(column))) for code, column in codes]
         if len(states) + len(self.keys) > self.dialect.most_columns:
             raise OptionError(
                 f"the model looks at {len(self.program.asked):,} columns, too many for one SELECT.",
@@ -149,9 +150,8 @@ class _Query:
         """A column of the table: without the table's name, SQLite takes the name of an absent column as a text."""
         return f"{SOURCE}.{self.dialect.name(name)}"
 
-    def _state(self, column: ColumnSchema) -> str:
-        dialect, kind = self.dialect, HOLDS.get(holds(column), "number")
-        missing, unseen = missing_code(column, self.program), unseen_code(column, self.program)
+    def _state(self, cells: Cells) -> str:
+        dialect, kind, column, missing = self.dialect, HOLDS.get(cells.holds, "number"), cells.column, cells.missing
         cell = self._cell(column.name)
         value = dialect.as_text(cell) if kind == "text" else dialect.as_number(cell, kind)
         questions = [f"WHEN {cell} IS NULL THEN {missing}", f"WHEN {dialect.is_wrong(cell, kind)} THEN -1"]
@@ -162,10 +162,10 @@ class _Query:
         if column.kind == "numeric":
             state = ask_bin([dialect.number(cut) for cut in column.cuts], value)
         else:
-            keys = sorted(key_codes(column, self.program))
+            keys = sorted(cells.codes.items())
             texts = [dialect.text(key) if isinstance(key, str) else dialect.number(float(key)) for key, _ in keys]
             codes = [(text, code) for text, (_, code) in zip(texts, keys, strict=True)]
-            state = ask_category(codes, value, unseen)
+            state = ask_category(codes, value, cells.unseen)
         return f"CASE {' '.join(questions)} ELSE {state} END"
 
     @cached_property
@@ -192,7 +192,7 @@ class _Query:
     def _look_up(self, term: Term, values: NDArray[np.float64]) -> str:
         several = len(term.attributes) > 1
         parts = []
-        for attribute, step in zip(term.attributes, steps(term), strict=True):
+        for attribute, step in zip(term.attributes, term.steps, strict=True):
             code = f"{'c' if several and self.program.columns[attribute].groups else 's'}{attribute}"
             parts.append(f"{step // self.program.n_classes} * {code}" if step > self.program.n_classes else code)
         index = f"({' + '.join(parts)})" if several else parts[0]
@@ -238,8 +238,13 @@ Holds = Literal["number", "boolean", "moment", "text"]
 """The type of the cells of a column; a moment is a date or a time."""
 
 
-NO_TEXT = "^(U?(tiny|small|big|huge)?int|real|float|double|decimal|numeric|bool|date|time)"
-"""Beginnings of the names of types of numbers, booleans and moments in DuckDB and PostgreSQL, in either case."""
+TYPES: dict[Holds, str] = {
+    "number": "^(U?(tiny|small|big|huge)?int(eger)?$|real|float|double|decimal|numeric|bool)",
+    "boolean": "^bool",
+    "moment": "^(date|timestamp)",
+    "text": "^(U?(tiny|small|big|huge)?int|real|float|double|decimal|numeric|bool|date|time)",
+}
+"""Beginnings of the names of types in DuckDB and PostgreSQL, in either case; for text those of other types."""
 
 
 class Dialect(ABC):
@@ -286,7 +291,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def as_number(self, column: str, holds: Holds) -> str:
-        """A cell as a double: booleans are 0 and 1, moments the microseconds since 1970."""
+        """A cell as a double: booleans are 0 and 1, moments the microseconds since 1970 in any session."""
 
     @abstractmethod
     def look_up(self, values: Sequence[float], index: str) -> str:
@@ -369,11 +374,11 @@ class DuckDB(Dialect):
         return text if "e" in text else f"{text}e0"
 
     def is_wrong(self, column: str, holds: Holds) -> str:
-        return f"regexp_matches(typeof({column}), '{NO_TEXT}', 'i') <> {holds != 'text'}"
+        return f"regexp_matches(typeof({column}), '{TYPES[holds]}', 'i') <> {holds != 'text'}"
 
     def as_number(self, column: str, holds: Holds) -> str:
         if holds == "moment":
-            return f"CAST(epoch_us(CAST({column} AS TIMESTAMP)) AS DOUBLE)"
+            return f"CAST(epoch_us({column}) AS DOUBLE)"
         return f"CAST({column} AS DOUBLE)"
 
     def look_up(self, values: Sequence[float], index: str) -> str:
@@ -387,11 +392,11 @@ class PostgreSQL(Dialect):
     longest_name = 63
 
     def is_wrong(self, column: str, holds: Holds) -> str:
-        return f"(CAST(pg_typeof({column}) AS TEXT) ~* '{NO_TEXT}') <> {holds != 'text'}"
+        return f"(CAST(pg_typeof({column}) AS TEXT) ~* '{TYPES[holds]}') <> {holds != 'text'}"
 
     def as_number(self, column: str, holds: Holds) -> str:
         if holds == "moment":
-            return f"CAST(EXTRACT(EPOCH FROM CAST({column} AS TIMESTAMP)) * 1000000 AS DOUBLE PRECISION)"
+            return f"CAST(EXTRACT(EPOCH FROM {column}) * 1000000 AS DOUBLE PRECISION)"
         if holds == "boolean":  # which has no cast to a double; a number has another text unless it is 0 or 1
             cases = "WHEN 'true' THEN 1 WHEN 'false' THEN 0 WHEN '1' THEN 1 WHEN '0' THEN 0 ELSE 2"
             return f"CASE CAST({column} AS TEXT) {cases} END"

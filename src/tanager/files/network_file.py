@@ -1,8 +1,8 @@
-"""Network files: bif, bifxml, xdsl, net and JSON, chosen by suffix; numbers at full precision.
+"""Network files: bif, bifxml, net and JSON, chosen by suffix; numbers at full precision.
 
-They are read and written here, not by pyAgrum 3.3: it reads bif and net in single precision, writes bifxml and xdsl
-with six digits, has the parents of a table of xdsl in reverse order, and takes a table that is too short, too long,
-negative or not there without a word. The tests hold its answers against ours.
+They are read and written here, not by pyAgrum 3.3: it reads bif and net in single precision, writes bifxml with six
+digits, and takes a table that is too short, too long, negative or not there without a word. The tests hold its answers
+against ours.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tanager.errors import FileError, OptionError
 from tanager.files.json_file import document_kind, parse_json, read_document, write_document, write_json
 from tanager.files.network_nodes import FileNode, network_of, with_target
 from tanager.files.network_text import read_bif, read_net, write_bif, write_net
-from tanager.files.network_xml import read_bifxml, read_xdsl, write_bifxml, write_xdsl
+from tanager.files.network_xml import read_bifxml, write_bifxml
 from tanager.files.paths import OutputKind
 from tanager.network.document import DocumentError, Json, network_from_document, network_to_document
 from tanager.network.network import Network
@@ -33,7 +33,6 @@ FORMATS: dict[str, Format] = {
     ".bif": _of_text(read_bif, write_bif),
     ".bifxml": (read_bifxml, write_bifxml),
     ".xml": (read_bifxml, write_bifxml),
-    ".xdsl": (read_xdsl, write_xdsl),
     ".net": _of_text(read_net, write_net),
 }
 JSON = ".json"
@@ -42,7 +41,7 @@ JSON = ".json"
 def read_network(path: str | os.PathLike[str], target: str | None = None) -> Network:
     """Read a network; the nodes keep the order of the file, except that `target`, the class, becomes the last.
 
-    The suffix names the format: .bif, .bifxml (or .xml), .xdsl, .net, or .json for a file of ours, where a model
+    The suffix names the format: .bif, .bifxml (or .xml), .net, or .json for a file of ours, where a model
     counts as its network. States are text, in .json what they were; states that are the bins of a numeric column in
     words ("< 2.5", ">= 2.5") become that column again. Rows of probabilities must sum to one within 0.001 and are
     divided by their sum; in .net, whose potentials have any scale, by any sum above zero.
@@ -86,8 +85,7 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
 
     The suffix names the format, as in `read_network`. JSON keeps everything. The other formats keep no class; their
     states are text, so a number, a boolean or a date becomes its text; what a format has no place for in a name or a
-    state is escaped (`network_nodes`), and comes back when it is read. In .xdsl parents come before their
-    children. Probabilities are read back bit by bit.
+    state is escaped (`network_nodes`), and comes back when it is read. Probabilities are read back bit by bit.
 
     Parameters
     ----------

@@ -54,12 +54,36 @@ class FileNode:
         return rows
 
 
-def nodes_of(network: Network, parents_first: bool = False) -> list[FileNode]:
-    """The nodes in their order, or parents before children; every state is the text that stands for it."""
-    order = network.dag.order if parents_first else range(len(network.nodes))
+class NodeList:
+    """The nodes of a file, in the order of their descriptions: each has one, and one table."""
+
+    def __init__(self, any_scale: bool = False) -> None:
+        self.states: dict[str, tuple[str, ...]] = {}
+        self._tables: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
+        self._any_scale = any_scale
+
+    def describe(self, name: str, states: Iterable[str]) -> None:
+        self._add(self.states, name, tuple(states))
+
+    def add_table(self, name: str, parents: Iterable[str], cells: NDArray[np.float64]) -> None:
+        self._add(self._tables, name, (tuple(parents), cells))
+
+    def _add(self, known: dict[str, Value], name: str, value: Value) -> None:
+        if name in known:
+            raise DocumentError(f"it describes the node {plain(name)!r} twice")
+        known[name] = value
+
+    def finish(self) -> list[FileNode]:
+        absent = [name for name in self.states if name not in self._tables]
+        if absent:
+            raise DocumentError(f"node {plain(absent[0])!r} has no table; the file may have been cut short")
+        return [FileNode(name, states, *self._tables[name], self._any_scale) for name, states in self.states.items()]
+
+
+def nodes_of(network: Network) -> list[FileNode]:
+    """The nodes; every state is the text that stands for it."""
     nodes = []
-    for node in order:
-        name = network.nodes[node]
+    for node, name in enumerate(network.nodes):
         states = state_texts(network.columns[node])
         _refuse_repeated(states, f"in words, node {name!r} has the state")
         nodes.append(FileNode(name, states, network.parents[name], network.tables[node].ravel()))
@@ -126,13 +150,6 @@ def cells_of(words: Iterable[str], name: str) -> NDArray[np.float64]:
         return np.array([float(word) for word in words])
     except ValueError as error:
         raise DocumentError(f"the table of {plain(name)!r} holds a word that is no number ({error})") from None
-
-
-def add_once(known: dict[str, Value], name: str, value: Value) -> None:
-    """Add the description of a node, which a file may have once."""
-    if name in known:
-        raise DocumentError(f"it describes the node {plain(name)!r} twice")
-    known[name] = value
 
 
 def with_target(network: Network, target: str) -> Network:

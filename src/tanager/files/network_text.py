@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import product
-from typing import NoReturn
 
 import numpy as np
 
@@ -14,7 +12,7 @@ from tanager.arrays import Array
 from tanager.files.network_nodes import (
     CellBudget,
     FileNode,
-    add_once,
+    NodeList,
     cells_of,
     nodes_of,
     plain,
@@ -30,34 +28,42 @@ NET_KEYWORDS = frozenset(["net", "node", "potential", "class", "discrete", "cont
 C_COMMENTS = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 """A comment that is never closed ends with the text, so that the text is read once."""
 NET_COMMENTS = r"%[^\n]*"
-CUT_SHORT = "it ends too early, so it was cut short"
+CLOSING = {"(": ")", "[": "]", "{": "}"}
 
-Item = str | list["Item"]
+
+class Mark(str):
+    """A semicolon or an equals sign, which is no word."""
+
+
+class Group(list["Item"]):
+    """What stands between two brackets; `opening` is the first of them."""
+
+    def __init__(self, opening: str) -> None:
+        super().__init__()
+        self.opening = opening
+
+
+Item = str | Group
 
 
 def read_bif(text: str) -> list[FileNode]:
     """The nodes in the order of their `variable` blocks."""
-    words = Words(text, "{}()[];,|", C_COMMENTS)
-    states: dict[str, tuple[str, ...]] = {}
-    tables: dict[str, tuple[tuple[str, ...], Array]] = {}
+    nodes = NodeList()
+    tables: list[tuple[str, list[str], Group]] = []
+    for statement in statements(read_items(text, "{}()[];,|", C_COMMENTS)):
+        match statement:
+            case ["network", *_, Group()]:
+                pass
+            case ["variable", str(name), Group() as body]:
+                nodes.describe(name, _bif_states(name, body))
+            case ["probability", [str(name), *parents], Group() as body]:
+                tables.append((name, texts(parents, f"the list of parents of {plain(name)!r}"), body))
+            case _:
+                raise DocumentError(f"it has {_heading(statement)}, expected 'variable' or 'probability'")
     budget = CellBudget(len(text))
-    words.expect("network")
-    words.skip("}")
-    while words.mark != "":
-        kind = words.take()
-        if kind == "variable":
-            name = words.take()
-            add_once(states, name, _read_states(words, name))
-        elif kind == "probability":
-            words.expect("(")
-            name, *parents = [*words.until(")")] or [""]
-            add_once(tables, name, (tuple(parents), _read_cells(words, name, parents, states, budget)))
-        else:
-            raise DocumentError(f"it has a block {kind!r}, expected 'variable' or 'probability'")
-    absent = [name for name in states if name not in tables]
-    if absent:
-        raise DocumentError(f"node {plain(absent[0])!r} has no probability block; the file may have been cut short")
-    return [FileNode(name, states[name], *tables[name]) for name in states]
+    for name, above, body in tables:
+        nodes.add_table(name, above, _bif_cells(name, above, body, nodes.states, budget))
+    return nodes.finish()
 
 
 def write_bif(network: Network) -> str:
@@ -80,27 +86,19 @@ def write_bif(network: Network) -> str:
     return "\n".join([*lines, ""])
 
 
-def _read_states(words: Words, name: str) -> tuple[str, ...]:
-    states: tuple[str, ...] | None = None
-    words.expect("{")
-    while words.mark != "}":
-        if words.take() == "type":
-            words.expect("discrete")
-            words.expect("[")
-            declared = list(words.until("]"))
-            words.expect("{")
-            states = tuple(words.until("}"))
-            if declared != [str(len(states))]:
-                raise DocumentError(f"node {plain(name)!r} has {len(states)} states, expected {' '.join(declared)}")
-        words.skip(";")
-    words.take()
-    if states is None:
-        raise DocumentError(f"node {plain(name)!r} has no type")
-    return states
+def _bif_states(name: str, body: Group) -> list[str]:
+    for statement in statements(body):
+        match statement:
+            case ["type", "discrete", [str(declared)], Group() as listed]:
+                states = texts(listed, f"the list of states of {plain(name)!r}")
+                if declared != str(len(states)):
+                    raise DocumentError(f"node {plain(name)!r} has {len(states)} states, expected {declared}")
+                return states
+    raise DocumentError(f"node {plain(name)!r} has no type")
 
 
-def _read_cells(
-    words: Words, name: str, parents: Sequence[str], states: dict[str, tuple[str, ...]], budget: CellBudget
+def _bif_cells(
+    name: str, parents: Sequence[str], body: Group, states: dict[str, tuple[str, ...]], budget: CellBudget
 ) -> Array:
     """The cells of a `probability` block; after `table` stand all of them, the node's own state changing slowest."""
     for node in (name, *parents):
@@ -113,21 +111,15 @@ def _read_cells(
     cells = np.zeros((size // max(1, n_states), n_states))
     missing = np.ones(len(cells), dtype=bool)
     codes = [{state: code for code, state in enumerate(states[parent])} for parent in parents]
-    words.expect("{")
-    while words.mark != "}":
-        if words.mark == "(":
-            words.take()
-            place = _configuration(list(words.until(")")), name, parents, codes)
-            cells[place], missing[place] = _numbers(words, name, n_states), False
-            continue
-        kind = words.take()
-        if kind == "table":
-            cells[:], missing[:] = _numbers(words, name, size).reshape(n_states, -1).T, False
-        elif kind == "default":
-            cells[missing], missing[:] = _numbers(words, name, n_states), False
-        else:
-            words.skip(";")
-    words.take()
+    for statement in statements(body):
+        match statement:
+            case [Group() as configuration, *numbers]:
+                place = _configuration(configuration, name, parents, codes)
+                cells[place], missing[place] = _numbers(numbers, name, n_states), False
+            case ["table", *numbers]:
+                cells[:], missing[:] = _numbers(numbers, name, size).reshape(n_states, -1).T, False
+            case ["default", *numbers]:
+                cells[missing], missing[:] = _numbers(numbers, name, n_states), False
     if missing.any():
         raise DocumentError(
             f"the table of {plain(name)!r} has no row for {missing.sum()} configurations of its parents"
@@ -136,7 +128,7 @@ def _read_cells(
 
 
 def _configuration(
-    parent_states: Sequence[str], name: str, parents: Sequence[str], codes: Sequence[dict[str, int]]
+    parent_states: Sequence[Item], name: str, parents: Sequence[str], codes: Sequence[dict[str, int]]
 ) -> int:
     """The number of a parent configuration."""
     if len(parent_states) != len(parents):
@@ -144,7 +136,7 @@ def _configuration(
             f"a row of the table of {plain(name)!r} names {len(parent_states)} states, expected {len(parents)}"
         )
     place = 0
-    for parent, state, code in zip(parents, parent_states, codes, strict=True):
+    for parent, state, code in zip(parents, texts(parent_states, "a row"), codes, strict=True):
         if state not in code:
             raise DocumentError(
                 f"a row of the table of {plain(name)!r} names the state {plain(state)!r}, "
@@ -154,8 +146,8 @@ def _configuration(
     return place
 
 
-def _numbers(words: Words, name: str, expected: int) -> Array:
-    numbers = cells_of(words.until(";"), name)
+def _numbers(items: Sequence[Item], name: str, expected: int) -> Array:
+    numbers = cells_of(texts(items, f"a row of the table of {plain(name)!r}"), name)
     if len(numbers) != expected:
         raise DocumentError(f"the table of {plain(name)!r} has {len(numbers)} numbers in a row, expected {expected}")
     return numbers
@@ -166,26 +158,23 @@ def read_net(text: str) -> list[FileNode]:
 
     A potential is a table of any scale: Hugin divides the numbers of a parent configuration by their sum.
     """
-    whole = read_blocks(Words(text, "{}()=;,|", NET_COMMENTS))
-    if len(whole.blocks) == 1 and whole.blocks[0].heading[:1] == ["class"]:
-        whole = whole.blocks[0]
-    states: dict[str, tuple[str, ...]] = {}
-    tables: dict[str, tuple[list[Item], Item | None]] = {}
-    for block in whole.blocks:
-        match block.heading:
-            case ["net"]:
+    blocks = list(statements(read_items(text, "{}()=;,|", NET_COMMENTS)))
+    match blocks:
+        case [["class", *_, Group() as body]]:
+            blocks = list(statements(body))
+    nodes = NodeList(any_scale=True)
+    for block in blocks:
+        match block:
+            case ["net", Group()] | [str(), Mark(), *_]:
                 pass
-            case ["node", str(name)] | ["discrete", "node", str(name)]:
-                names = texts(block.values.get("states"), f"the list of states of {plain(name)!r}")
-                add_once(states, name, tuple(names))
-            case ["potential", [str(name), *parents]]:
-                add_once(tables, name, (parents, block.values.get("data")))
-            case heading:
-                words = " ".join(item for item in heading if isinstance(item, str))
-                raise DocumentError(f"it has a block {shorten(words)}, expected 'node' or 'potential'")
-    if not states:
-        raise DocumentError("it has no node, so it is not a .net file")
-    return [_net_node(name, states[name], *tables.get(name, ([], None))) for name in states]
+            case ["node", str(name), Group() as body] | ["discrete", "node", str(name), Group() as body]:
+                nodes.describe(name, texts(_value(body, "states"), f"the list of states of {plain(name)!r}"))
+            case ["potential", [str(name), *parents], Group() as body]:
+                cells = cells_of(flat(_value(body, "data"), f"the table of {plain(name)!r}"), name)
+                nodes.add_table(name, texts(parents, f"the list of parents of {plain(name)!r}"), cells)
+            case _:
+                raise DocumentError(f"it has {_heading(block)}, expected 'node' or 'potential'")
+    return nodes.finish()
 
 
 def write_net(network: Network) -> str:
@@ -204,10 +193,10 @@ def write_net(network: Network) -> str:
     return "\n".join([*lines, ""])
 
 
-def _net_node(name: str, states: tuple[str, ...], parents: list[Item], data: Item | None) -> FileNode:
-    listed = texts(parents, f"the list of parents of {plain(name)!r}")
-    cells = cells_of(flat(data, f"the table of {plain(name)!r}"), name)
-    return FileNode(name, states, tuple(parent for parent in listed if parent != "|"), cells, any_scale=True)
+def _value(body: Group, key: str) -> Item | None:
+    """What follows `key =` in a block."""
+    found = (statement[2] for statement in statements(body) if len(statement) > 2 and statement[:2] == [key, "="])
+    return next(found, None)
 
 
 def _nested(rows: Sequence[str], n_states: Sequence[int]) -> str:
@@ -217,124 +206,71 @@ def _nested(rows: Sequence[str], n_states: Sequence[int]) -> str:
     return rows[0]
 
 
-class Words:
-    """The words of a text one after the other: marks, quoted texts without their quotes, and everything between.
+def read_items(text: str, marks: str, comments: str) -> Group:
+    """The words of a text, in groups by its brackets; commas and bars are left out, quotes taken off.
 
-    marks     characters that are words of their own
+    marks     characters that are no part of words
     comments  pattern of what to leave out, besides blanks; a comment may follow a word without a blank
     """
-
-    def __init__(self, text: str, marks: str, comments: str) -> None:
-        mark, between = f"[{re.escape(marks)}]", rf'(?:(?!{comments})[^\s"{re.escape(marks)}])++'
-        quoted = r'"(?:[^"\\]|\\.)*+"'
-        words = rf"(?P<quoted>{quoted})|(?P<mark>{mark})|(?P<word>{between})|(?P<end>\Z)|(?P<open>.)"
-        self._text = text
-        self._found = re.compile(rf"(?:\s|{comments})*+(?:{words})", re.DOTALL).finditer(text)
-        self._advance()
-
-    def _advance(self) -> None:
-        self._ahead = match = next(self._found)
-        self._kind = kind = match.lastgroup or "end"
-        self.mark = match[kind] if kind in ("mark", "end") else None
-        """The next word, if it is a mark; "" at the end."""
-        if kind == "open":
-            raise DocumentError(f"a quote in line {self._line} is never closed")
-
-    def take(self) -> str:
-        """The next word; the text must not end before it."""
-        kind, word = self._kind, self._ahead[self._kind]
-        if kind == "end":
-            raise DocumentError(CUT_SHORT)
-        self._advance()
-        return re.sub(r"\\(.)", r"\1", word[1:-1], flags=re.DOTALL) if kind == "quoted" else word
-
-    def expect(self, word: str) -> None:
-        """Take the next word, which must be this one."""
-        if self._kind != "end" and self._ahead[self._kind].lower() != word:
-            self.refuse(f"expected {word!r}")
-        self.take()
-
-    def until(self, end: str) -> Iterator[str]:
-        """The words before the next mark `end`, commas and bars left out; the end is taken."""
-        while self.mark != end:
-            if self.mark in (",", "|"):
-                self.take()
-            elif self.mark:
-                self.refuse(f"expected {end!r}")
-            else:
-                yield self.take()
-        self.take()
-
-    def skip(self, end: str) -> None:
-        """Leave out everything up to the next mark `end`, and it."""
-        while self.mark != end:
-            self.take()
-        self.take()
-
-    def refuse(self, problem: str) -> NoReturn:
-        """Raise an error that names the line and the word ahead."""
-        if self._kind == "end":
-            raise DocumentError(CUT_SHORT)
-        raise DocumentError(f"line {self._line}: {problem}, got {shorten(self._ahead[self._kind])}")
-
-    @property
-    def _line(self) -> int:
-        return self._text.count("\n", 0, self._ahead.start(self._kind)) + 1
+    mark, between = f"[{re.escape(marks)}]", rf'(?:(?!{comments})[^\s"{re.escape(marks)}])++'
+    words = rf'"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<mark>{mark})|(?P<word>{between})|(?P<end>\Z)|(?P<open>.)'
+    within = [Group("")]
+    for match in re.finditer(rf"(?:\s|{comments})*+(?:{words})", text, re.DOTALL):
+        kind = match.lastgroup or "end"
+        item = match[kind]
+        if kind == "quoted":
+            within[-1].append(re.sub(r"\\(.)", r"\1", item, flags=re.DOTALL))
+        elif kind == "word":
+            within[-1].append(item)
+        elif kind == "open":
+            raise DocumentError(f"a quote in line {_line(text, match)} is never closed")
+        elif item in CLOSING:
+            within.append(Group(item))
+        elif item in CLOSING.values():
+            if item != CLOSING.get(within[-1].opening):
+                raise DocumentError(f"line {_line(text, match)}: {item!r} closes nothing")
+            group = within.pop()
+            within[-1].append(group)
+        elif item in (";", "="):
+            within[-1].append(Mark(item))
+    if len(within) > 1:
+        raise DocumentError("it ends too early, so it was cut short")
+    return within[0]
 
 
-@dataclass
-class Block:
-    """`heading { key = value; ... heading { ... } }`; a list in parentheses is a list, its commas left out."""
-
-    heading: list[Item]
-    values: dict[str, Item | None] = field(default_factory=dict)
-    blocks: list[Block] = field(default_factory=list)
+def _line(text: str, match: re.Match[str]) -> int:
+    return text.count("\n", 0, match.end()) + 1
 
 
-def read_blocks(words: Words, heading: Sequence[Item] = (), end: str = "") -> Block:
-    """The block up to its end; the whole text is one without heading and braces."""
-    block = Block(list(heading))
-    while words.mark != end:
-        items = _items(words, "={;")
-        mark = words.take()
-        if mark == "{":
-            block.blocks.append(read_blocks(words, items, "}"))
-        elif mark == "=":
-            if len(items) != 1 or not isinstance(items[0], str):
-                words.refuse("expected one name before '='")
-            block.values[items[0]] = next(iter(_items(words, ";")), None)
-            words.take()
-    if end:
-        words.take()
-    return block
+def statements(items: Group) -> Iterator[list[Item]]:
+    """The items up to each semicolon, or up to a block in braces and with it."""
+    statement: list[Item] = []
+    for item in items:
+        is_end = isinstance(item, Mark) and item == ";"
+        if not is_end:
+            statement.append(item)
+        if statement and (is_end or (isinstance(item, Group) and item.opening == "{")):
+            yield statement
+            statement = []
+    if statement:
+        yield statement
 
 
-def _items(words: Words, ends: str) -> list[Item]:
-    """Words and lists in parentheses up to one of the marks, which is not taken."""
-    items: list[Item] = []
-    while not words.mark or words.mark not in ends:
-        if words.mark in ("}", ")", "{"):
-            words.refuse("expected a name or a value")
-        if words.mark == "(":
-            words.take()
-            items.append(_items(words, ")"))
-            words.take()
-        elif words.mark == ",":
-            words.take()
-        else:
-            items.append(words.take())
-    return items
+def _heading(statement: Sequence[Item]) -> str:
+    return f"a block {shorten(' '.join(item for item in statement if isinstance(item, str)))}"
 
 
-def texts(items: Item | None, where: str) -> list[str]:
+def texts(items: Sequence[Item] | None, where: str) -> list[str]:
     """A list of words, if it is one."""
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+    words = [item for item in items or () if type(item) is str]
+    if not isinstance(items, list) or len(words) < len(items):
         raise DocumentError(f"{where} is not there, or is no list of words")
-    return [item for item in items if isinstance(item, str)]
+    return words
 
 
-def flat(items: Item | None, where: str) -> list[str]:
+def flat(items: Item | None, where: str) -> Iterator[str]:
     """The words of a list and of the lists in it, in order."""
     if not isinstance(items, list):
         raise DocumentError(f"{where} is not there, or is no list of numbers")
-    return [word for item in items for word in ([item] if isinstance(item, str) else flat(item, where))]
+    for item in items:
+        yield from [item] if isinstance(item, str) else flat(item, where)

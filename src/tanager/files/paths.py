@@ -21,13 +21,17 @@ from tanager.errors import FileError
 
 
 def check_readable(path: str | os.PathLike[str]) -> Path:
-    """The path of a file that exists and can be opened; otherwise an error names the reason."""
+    """The path of a file that exists and can be opened; otherwise an error names the reason.
+
+    A pipe is not opened: it can be read once.
+    """
     file = Path(path)
     try:
         if file.is_dir():
             raise FileError(f"{str(file)!r} is a folder, not a file.")
-        with file.open("rb"):
-            return file
+        if not file.exists() or file.is_file():
+            file.open("rb").close()
+        return file
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         if isinstance(error, FileError):
             raise

@@ -1,19 +1,17 @@
-"""ARFF, Weka's format -> table: the header by hand, the rows through pyarrow. Sparse rows are refused."""
+"""ARFF, Weka's format -> table. Sparse rows are refused."""
 
 from __future__ import annotations
 
-import io
 import re
 import zlib
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 
 from tanager.errors import FileError
 from tanager.files.compressed import open_text
@@ -24,14 +22,16 @@ QUOTED = r"""'(?P<single>(?:[^'\\]|\\.)*+)'|"(?P<double>(?:[^"\\]|\\.)*+)\""""
 ATTRIBUTE = re.compile(rf"@attribute\s++(?:{QUOTED}|(?P<bare>[^\s'\"{{][^\s{{]*+))\s*+(?P<type>\S.*)", re.IGNORECASE)
 CELL = re.compile(rf"\s*+(?:{QUOTED}|(?P<bare>(?:[^,\t'\"\s][^,\t]*+)?+))[ \r]*+(?P<end>\t *+,|,|\t|$)")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-DATE_PARTS = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+DATES = {
+    "yyyy-MM-dd": "%Y-%m-%d",
+    "yyyy-MM-dd'T'HH:mm:ss": "%Y-%m-%dT%H:%M:%S",
+    "yyyy-MM-dd HH:mm:ss": "%Y-%m-%d %H:%M:%S",
+}
+"""Patterns of dates, Weka's own among them, in the notation of strptime."""
 DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
 Kind = Literal["numeric", "integer", "string", "nominal", "date"]
 KINDS: dict[str, Kind] = {"numeric": "numeric", "real": "numeric", "integer": "integer", "string": "string"}
-DATA = re.compile(rb"^[ \t]*@data\b[^\n]*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
-BLANK_OR_COMMENT = re.compile(rb"^[ \t\r]*(?:%.*)?(?:\n|\Z)", re.MULTILINE)
-NUMBERS = ("numeric", "integer")
-LONGEST_ROW = 1 << 26
+DATA = re.compile(r"^[ \t]*@data\b[^\n]*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
 
 
 class ArffError(Exception):
@@ -59,8 +59,8 @@ def read_arff(file: Path, missing_values: Sequence[str]) -> pa.Table:
     """Nominal attributes become dictionary columns with the declared values in the declared order."""
     try:
         with open_text(file) as stream:
-            data = stream.read().removeprefix(b"\xef\xbb\xbf")
-        return _parse(data, ["?", "", *missing_values])
+            text = stream.read().decode("utf-8-sig")
+        return _parse(text, {"?", "", *missing_values})
     except (EOFError, OSError, zlib.error) as error:
         raise FileError(f"cannot read {str(file)!r}: {reason(error)}.") from error
     except UnicodeDecodeError as error:
@@ -69,102 +69,71 @@ def read_arff(file: Path, missing_values: Sequence[str]) -> pa.Table:
         raise FileError(f"file {str(file)!r} cannot be read as ARFF: {error}.") from error
 
 
-def _parse(data: bytes, missing: list[str]) -> pa.Table:
-    if b"\n" not in data:
-        data = data.replace(b"\r", b"\n")  # line ends of old
-    start = DATA.search(data)
+def _parse(text: str, missing: Collection[str]) -> pa.Table:
+    if "\n" not in text:
+        text = text.replace("\r", "\n")  # line ends of old
+    start = DATA.search(text)
     if start is None:
-        raise ArffError("there is no line '@data'" if data.strip() else "it is empty")
-    attributes = read_header(data[: start.start()].decode())
-    body = data[start.end() :]
-    rows = BLANK_OR_COMMENT.sub(b"", body)
-    if rows.lstrip().startswith(b"{"):
-        raise ArffError("its rows are sparse ({index value, ...}), which is not supported; convert it to dense rows")
+        raise ArffError("there is no line '@data'" if text.strip() else "it is empty")
+    attributes = read_header(text[: start.start()])
+    lines, rows = [], []
+    for number, line in enumerate(text[start.end() :].split("\n"), start=text.count("\n", 0, start.end()) + 1):
+        if not line.strip() or line.lstrip().startswith("%"):
+            continue
+        if line.lstrip().startswith("{"):
+            raise ArffError("its rows are sparse ({index value, ...}); convert it to dense rows")
+        cells = _texts(line, number, missing)
+        if len(cells) != len(attributes):
+            raise ArffError(f"line {number} has {len(cells)} cell(s), expected {len(attributes)} as in the header")
+        lines.append(number)
+        rows.append(cells)
+    columns = zip(*rows, strict=True) if rows else [()] * len(attributes)
+    return pa.table(
+        [_column(cells, lines, attribute) for cells, attribute in zip(columns, attributes, strict=True)],
+        names=[attribute.name for attribute in attributes],
+    )
+
+
+def _texts(line: str, number: int, missing: Collection[str]) -> list[str | None]:
+    """The cells of a line, None for those that are missing; a cell in quotes never is."""
+    if any(mark in line for mark in ("'", '"', "\t")):
+        cells = split_cells(line, number)
+        return [None if cell.text in missing and not cell.quoted else cell.text for cell in cells]
+    return [None if text in missing else text for text in map(str.strip, line.split(","))]
+
+
+def _column(cells: Sequence[str | None], lines: Sequence[int], attribute: Attribute) -> pa.Array:
+    """The column in the type its attribute declares; an error names the first line with a cell that does not fit."""
     try:
-        columns = _read_rows(rows, attributes, missing) if rows else [pa.nulls(0, pa.string()) for _ in attributes]
-        return pa.table(
-            [_convert(column, attribute) for column, attribute in zip(columns, attributes, strict=True)],
-            names=[attribute.name for attribute in attributes],
-        )
-    except (pa.ArrowInvalid, ArffError) as error:
-        first_line = data.count(b"\n", 0, start.end()) + 1
-        _raise_fault(body.decode(), first_line, attributes, missing)
-        raise ArffError(reason(error)) from error
-
-
-def _as_csv(line: str) -> str:
-    """A line without blanks around cells, with one kind of quote and no escapes."""
-    if not any(mark in line for mark in ("'", '"', "\t")):
-        return ",".join(map(str.strip, line.split(",")))
-    # A quoted cell stays quoted, so that '?' in quotes is text.
-    return ",".join(
-        '"' + cell.text.replace('"', '""') + '"' if cell.quoted else cell.text for cell in split_cells(line, 0)
-    )
-
-
-def _read_rows(rows: bytes, attributes: Sequence[Attribute], missing: list[str]) -> list[pa.Array]:
-    """The columns, as floats where the attribute is a number and as text elsewhere."""
-    content = "\n".join(map(_as_csv, rows.decode().removesuffix("\n").split("\n"))).encode()
-    names = [str(position) for position in range(len(attributes))]
-    types = [pa.float64() if attribute.kind in NUMBERS else pa.string() for attribute in attributes]
-    table = pyarrow.csv.read_csv(
-        io.BytesIO(content),
-        read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=min(len(content) + 1, LONGEST_ROW)),
-        parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict(zip(names, types, strict=True)),
-            null_values=missing,
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    )
-    return [column.combine_chunks() for column in table.columns]
+        return _convert(pa.array(cells, pa.string()), attribute)
+    except pa.ArrowInvalid:
+        for number, cell in zip(lines, cells, strict=True):
+            try:
+                _convert(pa.array([cell], pa.string()), attribute)
+            except pa.ArrowInvalid:
+                where = f"attribute {attribute.name!r} ({attribute.kind})"
+                raise ArffError(f"line {number}: {cell!r} is not a value of {where}") from None
+        raise
 
 
 def _convert(column: pa.Array, attribute: Attribute) -> pa.Array:
-    """The column in the type its attribute declares; ArrowInvalid where a cell does not fit."""
-    if attribute.kind == "integer":
-        try:
-            return column.cast(pa.int64())
-        except pa.ArrowInvalid:  # Weka takes any number here
-            return column
+    """ArrowInvalid where a cell does not fit."""
     if attribute.kind == "nominal":
         values = pa.array(attribute.values)
         codes = pc.index_in(column, value_set=values)
         if codes.null_count > column.null_count:
-            raise pa.ArrowInvalid(f"attribute {attribute.name!r} has a value it does not declare")
+            raise pa.ArrowInvalid("not a value that is declared")
         return pa.DictionaryArray.from_arrays(codes, values)
     if attribute.kind == "date":
         moments = pc.strptime(column, format=attribute.date_format, unit="us")
         return moments if "%H" in attribute.date_format else moments.cast(pa.date32())
-    return column
-
-
-def _raise_fault(body: str, first_line: int, attributes: Sequence[Attribute], missing: Sequence[str]) -> None:
-    """Raise an error that names the first line that does not fit the header."""
-    declared = [frozenset(attribute.values) for attribute in attributes]
-    for number, line in enumerate(body.split("\n"), start=first_line):
-        if not line.strip() or line.lstrip().startswith("%"):
-            continue
-        cells = list(split_cells(line, number))
-        if len(cells) != len(attributes):
-            raise ArffError(f"line {number} has {len(cells)} cell(s), expected {len(attributes)} as in the header")
-        for cell, attribute, values in zip(cells, attributes, declared, strict=True):
-            if (cell.quoted or cell.text not in missing) and not _fits(cell.text, attribute, values):
-                raise ArffError(
-                    f"line {number}: {cell.text!r} is not a value of attribute {attribute.name!r} ({attribute.kind})"
-                )
-
-
-def _fits(text: str, attribute: Attribute, values: Collection[str]) -> bool:
-    try:
-        if attribute.kind in NUMBERS:
-            float(text)
-        elif attribute.kind == "date":
-            datetime.strptime(text, attribute.date_format)
-    except ValueError:
-        return False
-    return attribute.kind != "nominal" or text in values
+    if attribute.kind == "string":
+        return column
+    numbers = column.cast(pa.float64())
+    if attribute.kind == "integer":
+        with suppress(pa.ArrowInvalid):  # Weka takes any number
+            return numbers.cast(pa.int64())
+    return numbers
 
 
 def read_header(header: str) -> list[Attribute]:
@@ -202,7 +171,9 @@ def _read_attribute(words: str, number: int) -> Attribute:
         return Attribute(name, "nominal", values=_read_values(name, declared, number))
     if kind == "date":
         pattern = next(split_cells(declared[len("date") :], number)).text or DEFAULT_DATE
-        return Attribute(name, "date", date_format=_date_format(pattern, number))
+        if pattern not in DATES:
+            raise ArffError(f"line {number}: the date pattern {pattern!r} is not one of {', '.join(DATES)}")
+        return Attribute(name, "date", date_format=DATES[pattern])
     if kind in KINDS:
         return Attribute(name, KINDS[kind])
     raise ArffError(
@@ -219,26 +190,6 @@ def _read_values(name: str, declared: str, number: int) -> tuple[str, ...]:
     if any(not cell.text and not cell.quoted for cell in cells) or len(set(values)) < len(values):
         raise ArffError(f"line {number}: a value of attribute {name!r} is empty or repeated")
     return values
-
-
-def _date_format(pattern: str, number: int) -> str:
-    """A Java date pattern ("yyyy-MM-dd'T'HH:mm") in the notation of strptime."""
-    result = ""
-    for part in re.findall(r"'[^']*'|(?:y+|M+|d+|H+|m+|s+)|.", pattern):
-        if part.startswith("'"):
-            result += part[1:-1].replace("%", "%%") or "'"
-        elif part in DATE_PARTS:
-            if DATE_PARTS[part] in result:
-                raise ArffError(f"line {number}: {part!r} stands twice in the date pattern {pattern!r}")
-            result += DATE_PARTS[part]
-        elif part.isalpha():
-            raise ArffError(
-                f"line {number}: {part!r} in the date pattern {pattern!r} is not supported; "
-                f"expected {', '.join(DATE_PARTS)}"
-            )
-        else:
-            result += part.replace("%", "%%")
-    return result
 
 
 def _cell(match: re.Match[str]) -> Cell:

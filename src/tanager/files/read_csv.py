@@ -71,16 +71,13 @@ class CellRules:
         """The rules of a command; an empty text in `missing` switches marks off."""
         return cls([text for text in missing if text], "" not in missing, texts, **more)
 
-    def conversion(
-        self, decimal: str = ".", marks: bool = False, columns: Sequence[str] = ()
-    ) -> pyarrow.csv.ConvertOptions:
+    def conversion(self, marks: bool = False, columns: Sequence[str] = ()) -> pyarrow.csv.ConvertOptions:
         """Options for pyarrow; with `marks` as missing, all cells of a column of text stay text."""
         return pyarrow.csv.ConvertOptions(
             null_values=["", *self.missing, *(MARKS if marks else ())],
             strings_can_be_null=not marks,
             column_types={name: pa.string() for name in self.texts},
             include_columns=columns,
-            decimal_point=decimal,
         )
 
 
@@ -170,18 +167,11 @@ def _without_blank_columns(table: pa.Table) -> pa.Table:
 
 def _read_numbers(table: pa.Table, text: TextSource, header: Header, cells: CellRules) -> pa.Table:
     """The table with the numbers in it that pyarrow takes for text: with decimal commas, or with marks among them."""
-    commas = decimal_commas(table, cells) if header.delimiter != "," else []
 
-    def read_again(columns: list[str], decimal: str = ".") -> pa.Table:
-        return _arrow_table(text, header, cells.conversion(decimal, marks=True, columns=columns))
+    def read_again(columns: list[str]) -> pa.Table:
+        return _arrow_table(text, header, cells.conversion(marks=True, columns=columns))
 
-    if commas:
-        places = {name: place for place, name in enumerate(table.column_names)}
-        again = read_again(commas, ",")
-        table = replace_columns(
-            table, {places[name]: column for name, column in zip(commas, again.columns, strict=True)}
-        )
-        warn_decimal_commas(text.where, commas)
+    table = with_points(table, decimal_commas(table, header, cells, text.where))
     return recognise_marks(table, cells, read_again) if cells.marks else table
 
 
@@ -283,10 +273,10 @@ def warn_marks(names: Sequence[str], counts: Mapping[str, int] | None = None) ->
     warnings.warn(f"{_columns(names)}: {words} taken as missing; {MARKS_HINT}.", DataWarning, stacklevel=2)
 
 
-def decimal_commas(table: pa.Table, cells: CellRules) -> list[str]:
-    """The columns of text that hold numbers with a decimal comma, and nothing else but marks."""
+def decimal_commas(table: pa.Table, header: Header, cells: CellRules, where: str) -> list[str]:
+    """The columns of text that hold numbers with a decimal comma, and nothing else but marks; a warning names them."""
     names, known_texts = [], set(cells.texts)
-    for name, column in zip(table.column_names, table.columns, strict=True):
+    for name, column in zip(table.column_names, table.columns if header.delimiter != "," else (), strict=False):
         if name in known_texts or not pa.types.is_string(column.type):
             continue
         texts = column.drop_null()
@@ -294,12 +284,20 @@ def decimal_commas(table: pa.Table, cells: CellRules) -> list[str]:
         has_comma = pc.any(pc.match_substring(texts, ",")).as_py()
         if has_comma and pc.all(pc.match_substring_regex(texts, DECIMAL)).as_py():
             names.append(name)
+    if names:
+        warnings.warn(f"{where}: numbers have a decimal comma in {_columns(names)}.", DataWarning, stacklevel=2)
     return names
 
 
-def warn_decimal_commas(where: str, names: Sequence[str]) -> None:
-    """Warn that numbers were read with a decimal comma."""
-    warnings.warn(f"{where}: numbers have a decimal comma in {_columns(names)}.", DataWarning, stacklevel=2)
+def with_points(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The table with these columns of text as numbers, which have a decimal comma in it."""
+
+    def numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+        texts = pc.if_else(_is_mark(column), pa.scalar(None, pa.string()), column)
+        texts = pc.replace_substring_regex(pc.utf8_trim_whitespace(texts), r"^\+", "")
+        return pc.replace_substring(texts, ",", ".").cast(pa.float64())
+
+    return replace_columns(table, {table.column_names.index(name): numbers(table[name]) for name in names})
 
 
 def _is_mark(column: pa.ChunkedArray) -> pa.ChunkedArray:

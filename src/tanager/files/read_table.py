@@ -25,6 +25,7 @@ from tanager.files.read_arff import read_arff
 from tanager.files.read_csv import (
     PLAIN,
     CellRules,
+    decimal_commas,
     find_encoding,
     is_utf8,
     parse_options,
@@ -32,8 +33,8 @@ from tanager.files.read_csv import (
     read_csv_bytes,
     read_options,
     times_as_durations,
-    warn_decimal_commas,
     warn_marks,
+    with_points,
 )
 from tanager.files.read_xlsx import read_xlsx
 from tanager.runtime.resources import available_memory
@@ -110,13 +111,13 @@ def open_batches(
 def bytes_in_memory(path: str | os.PathLike[str]) -> int:
     """The memory in bytes that the table in a file takes, estimated."""
     file = Path(path)
-    files = sorted(file.rglob("*.parquet")) if file.is_dir() else [file]
+    files = filter(Path.is_file, file.rglob("*.parquet")) if file.is_dir() else [check_regular(file)]
     kind = "parquet" if file.is_dir() else table_format(path)
     if kind == "parquet":
         return sum(map(_parquet_bytes, files))
     if kind in WHOLE:
-        return 2 * check_regular(path).stat().st_size
-    return _text_bytes(check_regular(path))
+        return 2 * file.stat().st_size
+    return _text_bytes(file)
 
 
 def _text_bytes(file: Path) -> int:
@@ -151,11 +152,9 @@ def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[lis
 
         reader = open_csv(cells.conversion())
         check_names(reader.schema.empty_table(), where)
-        decimal = "." if header.delimiter == "," else _decimal_sign(reader.schema, open_csv, cells, where)
-        if decimal == ",":
-            reader = open_csv(cells.conversion(decimal))
-        if cells.marks:
-            reader = _recognise_marks(reader.schema, open_csv, cells, decimal)
+        commas = decimal_commas(next(map(_as_table, reader), reader.schema.empty_table()), header, cells, where)
+        known = replace(cells, texts=[*cells.texts, *commas])
+        reader = _recognise_marks(reader.schema, open_csv, known) if cells.marks else open_csv(known.conversion())
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise FileError(f"{where} cannot be read as a table: {reason(error)}.") from error
 
@@ -163,7 +162,7 @@ def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[lis
         n_rows = 0
         try:
             for batch in reader:
-                yield times_as_durations(_empty_texts(pa.Table.from_batches([batch]), cells))
+                yield times_as_durations(with_points(_empty_texts(_as_table(batch), cells), commas))
                 n_rows += batch.num_rows
         except (pa.ArrowException, OSError, UnicodeError) as error:
             raise FileError(
@@ -188,36 +187,24 @@ def _stream_encoding(file: Path, where: str) -> str:
         return find_encoding(stream, where)
 
 
-def _decimal_sign(plain: pa.Schema, open_csv: OpenCsv, cells: CellRules, where: str) -> str:
-    """A comma, where the first block has a column that is numbers with it and text without."""
-    with_comma = open_csv(cells.conversion(",", marks=cells.marks)).schema
-    names = [name for name in _read_otherwise(plain, with_comma) if pa.types.is_floating(with_comma.field(name).type)]
-    if names:
-        warn_decimal_commas(where, names)
-    return "," if names else "."
+def _as_table(batch: pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([batch])
 
 
-def _recognise_marks(
-    plain: pa.Schema, open_csv: OpenCsv, cells: CellRules, decimal: str
-) -> pyarrow.csv.CSVStreamingReader:
+def _recognise_marks(plain: pa.Schema, open_csv: OpenCsv, cells: CellRules) -> pyarrow.csv.CSVStreamingReader:
     """The file with marks as missing; `plain` says what the columns of the first block hold with marks as text."""
-    reader = open_csv(cells.conversion(decimal, marks=True))
-    marked = _read_otherwise(plain, reader.schema)
+    reader = open_csv(cells.conversion(marks=True))
+    marked = [
+        entry.name
+        for entry, before in zip(reader.schema, plain, strict=True)
+        if pa.types.is_string(before.type) and not pa.types.is_string(entry.type)
+    ]
     only_marks = [name for name in marked if pa.types.is_null(reader.schema.field(name).type)]
     texts = [name for name in only_marks if name not in cells.numbers]
     if texts:
-        reader = open_csv(replace(cells, texts=[*cells.texts, *texts]).conversion(decimal, marks=True))
+        reader = open_csv(replace(cells, texts=[*cells.texts, *texts]).conversion(marks=True))
     warn_marks([name for name in marked if name not in texts])
     return reader
-
-
-def _read_otherwise(plain: pa.Schema, schema: pa.Schema) -> list[str]:
-    """The columns that are text in the first schema alone."""
-    return [
-        entry.name
-        for entry, before in zip(schema, plain, strict=True)
-        if pa.types.is_string(before.type) and not pa.types.is_string(entry.type)
-    ]
 
 
 def _empty_texts(table: pa.Table, cells: CellRules) -> pa.Table:

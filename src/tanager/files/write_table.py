@@ -26,6 +26,14 @@ SUFFIXES = (*DELIMITERS, ".parquet")
 FORMULA = r"^(?:[=@\t\r](?s:.)+|[+-](?s:.)+)$"
 NUMBER = r"^[+-](?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
 
+TEXT_TYPES = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+)
+
 WriteRows = Callable[[pa.Table], None]
 
 
@@ -93,6 +101,7 @@ def _text_writer(stream: BinaryIO, delimiter: str) -> WriteRows:
 
     def write(table: pa.Table) -> None:
         nonlocal begun
+        table = _plain(table)
         # pyarrow before version 23 puts quotes around every name, and "needed" around every text; they are in the way
         # of people and small tools, so here they stand only where they must.
         if not begun:
@@ -115,9 +124,23 @@ def _lines(rows: Iterable[Sequence[object]], delimiter: str) -> bytes:
     return lines.getvalue().encode()
 
 
+def _plain(table: pa.Table) -> pa.Table:
+    """The table with dictionaries written out, and one type of text; what text cannot say is refused."""
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        if pa.types.is_nested(kind):
+            raise FileError(f"column {name!r} holds {kind}, which CSV has no place for.", hint="write .parquet.")
+        try:
+            columns.append(column.cast(pa.large_string() if any(test(kind) for test in TEXT_TYPES) else kind))
+        except pa.ArrowInvalid as error:
+            raise FileError(f"column {name!r} holds bytes that are no text.", hint="write .parquet.") from error
+    return pa.table(columns, names=table.column_names)
+
+
 def _has_special_text(table: pa.Table, delimiter: str) -> bool:
     """Whether a text has a delimiter, a quote or a line end in it."""
-    texts = (column for column in table.columns if pa.types.is_string(column.type))
+    texts = (column for column in table.columns if pa.types.is_large_string(column.type))
     return any(pc.any(pc.match_substring_regex(text, f'[{delimiter}"\r\n]')).as_py() for text in texts)
 
 
@@ -128,7 +151,7 @@ def escape_formula(text: str) -> str:
 
 def escape_formulas(table: pa.Table) -> pa.Table:
     """The table with names and texts that are like formulas behind an apostrophe."""
-    columns = [_escape(column) if pa.types.is_string(column.type) else column for column in table.columns]
+    columns = [_escape(column) if pa.types.is_large_string(column.type) else column for column in _plain(table).columns]
     return pa.table(columns, names=[escape_formula(name) for name in table.column_names])
 
 
@@ -136,4 +159,4 @@ def _escape(column: pa.ChunkedArray) -> pa.ChunkedArray:
     like = pc.and_(pc.match_substring_regex(column, FORMULA), pc.invert(pc.match_substring_regex(column, NUMBER)))
     if not pc.any(like).as_py():
         return column
-    return pc.if_else(like, pc.binary_join_element_wise("'", column, ""), column)
+    return pc.if_else(like, pc.replace_substring_regex(column, r"\A", "'"), column)

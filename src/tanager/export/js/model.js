@@ -6,10 +6,11 @@ const maps = MODEL.columns.map(({ categories }) => categories && new Map(categor
 
 // Dates are microseconds since 1970; text of a date is in ISO 8601, and without a zone it is UTC.
 function asNumber(cell, column) {
-  const isMoment = column.holds === "dates" || column.holds === "times";
-  const moment = typeof cell === "string" && isMoment ? fromText(cell) : cell;
-  if (moment instanceof Date) return 1000 * moment.getTime();
-  return ["boolean", "number", "bigint"].includes(typeof moment) ? Number(moment) : refuse(cell, column);
+  if (column.holds === "dates" || column.holds === "times") {
+    return (cell instanceof Date ? 1000 * cell.getTime() : fromText(cell)) ?? refuse(cell, column);
+  }
+  const types = column.holds === "booleans" ? ["boolean"] : ["boolean", "number", "bigint"];
+  return types.includes(typeof cell) ? Number(cell) : refuse(cell, column);
 }
 
 function refuse(cell, { name, holds }) {
@@ -18,7 +19,7 @@ function refuse(cell, { name, holds }) {
 
 function fromText(text) {
   const [whole, seconds, fraction = "", zone = "Z"] = /^(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d:\d\d)?)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
-  if (whole === undefined) return text;
+  if (whole === undefined) return undefined;
   const time = seconds.length === 10 ? `${seconds}T00:00:00` : seconds.replace(" ", "T");
   return 1000 * Date.parse(time + zone) + Number(fraction.padEnd(6, "0"));
 }
