@@ -129,7 +129,7 @@ def test_the_same_table_in_any_format_gives_the_same_model(iris, monkeypatch):
 
 def test_texts_of_digits_are_matched_to_a_text_column(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "train.csv").write_text("code,y\n" + "1,a\n2,b\nx,a\n" * 5)
+    (tmp_path / "train.csv").write_text("code,y\n" + "1,a\n2,b\nx,a\n" * 10)
     (tmp_path / "new.csv").write_text("code\n1\n2\n")
     assert run(["fit", "train.csv", "--class", "y", "-o", "m.json"]) == 0
     assert run(["predict", "m.json", "new.csv"]) == 0

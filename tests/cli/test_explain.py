@@ -135,7 +135,7 @@ def test_without_data_the_strength_of_the_terms_is_shown(iris, capsys):
 
 def test_names_that_look_like_markup_are_printed_as_they_are(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    Path("a.csv").write_text("[red]x[/],<b>\n" + "[bold]u,[/i]\nv,w\n" * 5)
+    Path("a.csv").write_text("[red]x[/],<b>\n" + "[bold]u,[/i]\nv,w\n" * 10)
     assert run(["fit", "a.csv", "--class", "<b>", "-o", "m.json"]) == 0
     assert run(["explain", "m.json", "a.csv", "--change"]) == 0
     assert run(["explain", "m.json"]) == 0

@@ -191,7 +191,7 @@ def test_what_is_missing_is_a_part_of_its_own_and_the_parts_add_up(page, path, m
     network = clf.model_
     page.open(path, f"#e=0.{network.code('age', X.loc[0, 'age'])}")
     words = page.texts("#waterfall li .label")
-    assert any(each.startswith("what is unknown") for each in words)
+    assert any(each.startswith("what is not given") for each in words)
     values = [
         float(each)
         for each in page.run("return [...document.querySelectorAll('#waterfall li .figure')].map((each) => each.title)")

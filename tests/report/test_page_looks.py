@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,69 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from report.models import table
-from tanager import NaiveBayesClassifier, TANClassifier, report
+from tanager import AdditiveClassifier, NaiveBayesClassifier, TANClassifier, report
+from tanager.additive.importance import class_odds
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory) -> Path:
     X, y = table(2)
     return report(TANClassifier().fit(X, y), X, y, path=tmp_path_factory.mktemp("report") / "page.html")
+
+
+OUTSIDE = """
+return [...document.querySelectorAll(arguments[0])].filter((each) => {
+  const inner = each.getBoundingClientRect(), outer = each.closest(arguments[1]).getBoundingClientRect();
+  return inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.bottom > outer.bottom + 1;
+}).map((each) => each.textContent)
+"""
+"""What of the first selector reaches out of its box, the second."""
+
+
+@pytest.fixture(scope="module")
+def certain(tmp_path_factory) -> Path:
+    """The page of a model that one column makes nearly certain, with a few errors; the others are noise."""
+    rng = np.random.default_rng(0)
+    X, y = table(6, n_rows=500, n_columns=30, n_classes=2)
+    X = X.apply(rng.permutation)
+    X["told"] = np.where(rng.random(len(y)) < 0.02, y[::-1], y)
+    y = y.map(lambda label: f"{label} of the two")
+    clf = AdditiveClassifier(pairs=0, trees=False).fit(X, y)
+    mains = clf.model_.mains
+    largest = max(np.abs(class_odds(main)).max() for main in mains)  # just below a tick, which is then at the edge
+    clf.model_ = replace(clf.model_, mains=tuple(9.9 / largest * main for main in mains))
+    clf.missing_rule_ = replace(clf.missing_rule_, network=clf.model_)
+    return report(clf, X, y, path=tmp_path_factory.mktemp("report") / "page.html")
+
+
+@pytest.mark.parametrize("width", [390, 1300])
+def test_no_label_of_a_shape_leaves_its_picture(page, certain, width):
+    page.size(width)
+    page.open(certain)
+    page.run("document.getElementById('shapes').scrollIntoView()")
+    page.run("document.querySelectorAll('.folded .fold').forEach((each) => each.click())")
+    page.wait("return document.querySelector('#shapes .tick')")
+    assert any("> 99 %" in words for words in page.texts("#shapes .tick"))
+    assert page.run(OUTSIDE, "#shapes .tick", "svg") == []
+
+
+def test_figures_and_tables_fit_their_cards(page, certain):
+    page.open(certain)
+    assert page.run(OUTSIDE, "#mistakes td, .confusion td, .drivers td, .tile .ends span", ".card, .tile") == []
+    ends = "const box = (each) => document.querySelector(each).getBoundingClientRect();"
+    place = page.run(ends + "return [box('.scale .base-mark:nth-of-type(3)').right, box('.tile .ends').right]")
+    assert place[0] == pytest.approx(place[1], abs=8)  # "perfect" is written where the scale ends
+
+
+def test_attributes_without_any_effect_are_left_out_of_what_if_until_they_are_asked_for(page, certain):
+    page.open(certain)
+    visible = "return [...document.querySelectorAll('.attribute:not([hidden]) label')].map((each) => each.textContent)"
+    idle = page.texts("#idle li")
+    assert idle
+    assert not set(idle) & set(page.run(visible))
+    assert f"{len(idle)} attributes without any effect" in page.text("#left-out")
+    page.element("#find-evidence").send_keys(idle[0])
+    assert idle[0] in page.run(visible)
 
 
 def test_dark_mode_follows_the_system_and_the_button(page, path):
