@@ -52,18 +52,6 @@ def test_every_row_is_there_once_in_its_order_beside_what_was_kept(model, output
     assert found.column("species").to_pylist() == load_model("m.json").predict(model).tolist()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--keep", "ident"], "no column 'ident' to keep; its columns, nearest first, are 'id'"),
-        (["--keep", "species"], "--keep 'species' has the name of a column that is predicted"),
-    ],
-)
-def test_what_cannot_be_kept_is_refused(model, capsys, arguments, words):
-    assert run(["predict", "m.json", "new.csv", *arguments]) == 2
-    assert words in capsys.readouterr().err
-
-
 def test_text_like_a_formula_is_escaped_in_text_files_and_not_in_others(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("train.csv").write_text("x,=y\n" + "u,=1+1\nv,-\n" * 6)

@@ -18,8 +18,6 @@ FAST = ["--structure", "naive-bayes", "--parameters", "frequency"]
 
 CONTENT = re.compile(r'<script type="application/json" id="content">(.*?)</script>')
 
-DROPS = [word for side in ("sepal", "petal") for way in ("length", "width") for word in ("--drop", f"{side} {way}")]
-
 EXPECTED = {
     "titles.xlsx": ["sheet 'Data', header in row 4: 90 rows, 3 attributes", "nothing to fix"],
     "two_sheets.xlsx": ["sheet 'Data', header in row 2: 90 rows, 3 attributes", "left out 'site'"],
@@ -110,20 +108,3 @@ def test_on_a_terminal_a_person_decides(iris, monkeypatch, answers, classes, col
     assert run(["start", "t.csv", *FAST]) == 0
     model = load_model("t-model.json")
     assert (len(model.classes_), model.n_features_in_) == (classes, columns)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["-"], "standard input has no place"),
-        (["absent.csv"], "cannot read 'absent.csv'"),
-        (["iris.csv", "--class", "specie"], "no column 'specie' to predict"),
-        (["iris.csv", "--class", "species", *DROPS], "besides the class 'species' and 'sepal length', "),
-    ],
-)
-def test_start_refuses_in_one_line_and_writes_nothing(iris, tmp_path, capsys, arguments, words):
-    assert run(["start", *arguments]) == 2
-    err = capsys.readouterr().err
-    assert words in err
-    assert len(err.splitlines()) == 1
-    assert [file.name for file in tmp_path.iterdir()] == ["iris.csv"]

@@ -148,31 +148,6 @@ def test_available_memory_is_the_least_of_machine_and_control_group(monkeypatch)
     assert resources.available_memory() == 5_000 * 1_024
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["fit", "iris.csv", "--class", "specie", "--stream", "-o", "m.json"], "no column 'specie' to predict"),
-        (["fit", "-", "--class", "species", "--stream", "-o", "m.json"], "--stream needs a file"),
-        (["fit", "a.arff", "--class", "y", "--stream", "-o", "m.json"], "cannot be read batch by batch"),
-        (["fit", "none.parquet", "--class", "y", "--stream", "-o", "m.json"], "cannot read 'none.parquet'"),
-        (["predict", "model.json", "iris.csv", "--stream", "--json"], "--stream cannot go with it"),
-        (["predict", "model.json", "short.csv", "--stream", "-o", "o.csv"], "lacks 3 of the 4 columns"),
-        (["predict", "model.json", "header.csv", "--stream", "-o", "o.csv"], "no row"),
-    ],
-)
-def test_what_cannot_be_streamed_is_refused_in_a_line(files, arguments, message, capsys):
-    fit("iris.csv")
-    Path("a.arff").write_text("@relation a\n@attribute y {a}\n@data\na\n")
-    write_table(files.select(["sepal length", "species"]), "short.csv")
-    write_table(files.slice(0, 0), "header.csv")
-    capsys.readouterr()
-    assert run(arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-    assert not Path("o.csv").exists()
-
-
 def test_text_after_numbers_in_a_stream_of_text_is_refused_with_a_way_out(files, capsys):
     lines = ["a,species"] + [f"{row},x" for row in range(2_000)] + ["many,y"]
     Path("late.csv").write_text("\n".join(lines) + "\n")
