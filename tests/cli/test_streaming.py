@@ -59,16 +59,6 @@ def test_predictions_from_file_to_file_are_those_in_memory(files, data, output, 
             assert one.to_pylist() == other.to_pylist()
 
 
-def test_columns_that_the_model_does_not_need_are_kept_from_a_stream(files):
-    fit("iris.csv")
-    names = [str(number) for number in range(len(files))]
-    write_table(files.append_column("id", pa.array(names)), "named.parquet")
-    for option in ("--stream", "--no-stream"):
-        assert run(["predict", "model.json", "named.parquet", option, "--keep", "id", "-o", f"out{option}.csv"]) == 0
-    assert read_table("out--stream.csv").equals(read_table("out--no-stream.csv"))
-    assert read_table("out--stream.csv")["id"].to_pylist() == list(range(len(files)))
-
-
 def test_texts_that_mean_missing_are_missing_in_a_stream(files):
     """They are a recipe, which is applied to each batch."""
     coded = files.append_column("code", pa.array(["p", "none", "q"] * 50))
@@ -86,14 +76,6 @@ def test_a_stream_is_not_validated_and_says_so(files, capsys, monkeypatch):
     assert run([*command, "--no-stream"]) == 0
     assert json.loads(Path("model.json").read_text())["quality"] is not None
     assert "On rows the model had not seen (5 folds): accuracy 9" in said[6]
-
-
-def test_a_stream_goes_to_standard_output_with_one_header(files, capfdbinary):
-    fit("iris.csv")
-    capfdbinary.readouterr()
-    assert run(["predict", "model.json", "iris.parquet", "--stream"]) == 0
-    lines = capfdbinary.readouterr().out.decode().splitlines()
-    assert (lines[0], len(lines)) == ("species", 151)
 
 
 def test_the_number_of_rows_is_told(files, capsys):

@@ -10,15 +10,25 @@ import pandas as pd
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from report.models import table
+from report.models import mixed_table, table
 from tanager import AdditiveClassifier, NaiveBayesClassifier, TANClassifier, report
 from tanager.additive.importance import class_odds
 
+FRAGMENTS = [("tables", "#e=0.1-1.2-4.0&pin=3"), ("effects", "#e=0.1-2.2&pin=0"), ("effects", "#pair=0")]
+"""A kind of page, and what is pinned on it."""
+
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory) -> Path:
-    X, y = table(2)
-    return report(TANClassifier().fit(X, y), X, y, path=tmp_path_factory.mktemp("report") / "page.html")
+def pages(tmp_path_factory) -> dict[str, Path]:
+    """The page of a network of tables, and of an additive model with pairs."""
+    folder = tmp_path_factory.mktemp("report")
+    models = {"tables": (TANClassifier(), table(2)), "effects": (AdditiveClassifier(pairs=8), mixed_table(3))}
+    return {kind: report(clf.fit(*rows), *rows, path=folder / f"{kind}.html") for kind, (clf, rows) in models.items()}
+
+
+@pytest.fixture(scope="module")
+def path(pages) -> Path:
+    return pages["tables"]
 
 
 OUTSIDE = """
@@ -112,9 +122,10 @@ def test_of_two_hundred_attributes_the_strongest_are_drawn_and_search_finds_the_
 
 
 @pytest.mark.parametrize("width", [400, 800, 1300])
-def test_the_page_never_scrolls_sideways(page, path, width):
+@pytest.mark.parametrize(("kind", "fragment"), FRAGMENTS)
+def test_the_page_never_scrolls_sideways(page, pages, kind, fragment, width):
     page.size(width)
-    page.open(path, "#e=0.1-1.2-4.0&pin=3")
+    page.open(pages[kind], fragment)
     assert page.run("return document.documentElement.scrollWidth") <= width
 
 
@@ -146,10 +157,15 @@ def test_gaps_are_counted_attribute_by_attribute_the_emptiest_first(page, tmp_pa
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1300), ("dark", 1300), ("light", 420)])
-def test_axe_finds_nothing(page, path, scheme, width, axe):
+@pytest.mark.parametrize(("kind", "fragment"), FRAGMENTS)
+def test_axe_finds_nothing(page, pages, kind, fragment, scheme, width, axe):
     page.prefer(scheme)
     page.size(width)
-    page.open(path, "#e=0.1-1.2-4.0&pin=3")
+    page.open(pages[kind], fragment)
+    if kind == "effects":
+        page.run("document.querySelectorAll('.folded .fold').forEach((each) => each.click())")
+        page.run("document.getElementById('shapes').scrollIntoView()")
+        page.wait("return document.querySelectorAll('#shapes svg').length > 3")
     assert page.violations(axe) == []
 
 

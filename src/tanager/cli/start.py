@@ -56,6 +56,7 @@ def start(
     from tanager.cli.training_data import check_file, read_unchecked, streams
     from tanager.files.json_file import save_recipe
     from tanager.files.model_file import save_model
+    from tanager.report.model_card import plural
     from tanager.runtime.progress import working
 
     if data == "-":
@@ -69,7 +70,7 @@ def start(
         checkup, recipe = check_file(data, target, reading)
     recipe = _ask_about_fixes(checkup, recipe)
     X, y = read_unchecked(data, target, reading, recipe)
-    print(f"Read     {data}{checkup.place}: {X.num_rows:,} rows, {X.num_columns:,} attributes")
+    print(f"Read     {data}{checkup.place}: {plural(X.num_rows, 'row')}, {plural(X.num_columns, 'attribute')}")
     checked = check(X, y)
     y.issues = tuple(map(str, checked.of_severity("high")))  # for the model and the page
     _print_findings(data, target, how, files["recipe"], recipe, checked)
