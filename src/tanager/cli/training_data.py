@@ -113,7 +113,7 @@ def check_column(name: str, names: Sequence[str], purpose: str) -> str:
 def warn_findings(attributes: pa.Table, labels: NamedLabels) -> tuple[str, ...]:
     """Warn of the worst issues of a table, in a few lines, and return them all."""
     checkup = check(attributes, labels)
-    if checkup.columns[-1].n_distinct < 2:
+    if checkup.columns[-1].distinct < 2:
         return ()  # whoever learns from it says so
     worst = checkup.of_severity("high")
     for finding in worst[:MAX_FINDINGS]:
