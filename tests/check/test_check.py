@@ -48,7 +48,7 @@ def test_a_planted_fault_is_found_and_what_it_does_to_other_columns_is_nothing(n
     ("spoil", "severity", "words"),
     [
         (lambda y: y.where(y.index > 3, y + " "), "high", "differ only by blanks or case"),
-        (lambda y: y.where(y.index > 3, "rare"), "medium", "a class with fewer than 10 rows: 'rare'"),
+        (lambda y: y.where(y.index > 3, "rare"), "high", "a class with fewer than 10 rows: 'rare'"),
         (lambda y: y.where(y.index > 3, None), "medium", "missing in 4 of"),
         (lambda y: pd.Series(np.arange(len(y)) / 7), "high", "is it a quantity?"),
         (lambda y: pd.Series(np.arange(len(y)) // 2), "high", "is it a quantity?"),

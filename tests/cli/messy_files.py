@@ -1,4 +1,4 @@
-"""Tables as people have them: ten files made from one clean table, each messy in its own way.
+"""Tables as people have them: eleven files made from one clean table, each messy in its own way.
 
 `python tests/cli/messy_files.py FOLDER TABLE.csv.gz` writes them from the last column and the numbers of a table.
 """
@@ -45,6 +45,11 @@ def with_comma(row: Row) -> Row:
 def titles(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
     """A title over all columns, a note, and a blank row above the header, which is in row 4."""
     write_sheets(path, {"Data": [["Patients of 2024"], ["exported", "by hand"], [], names, *rows]}, ("A1:E1",))
+
+
+def notes(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
+    """A blank row and a note below the table."""
+    write_sheets(path, {"Data": [names, *rows, [], ["Source: registry, n = 90"]]})
 
 
 def two_sheets(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
@@ -123,6 +128,7 @@ def spell(label: str, draw: random.Random) -> str:
 
 FILES: dict[str, Write] = {
     "titles.xlsx": titles,
+    "notes.xlsx": notes,
     "two_sheets.xlsx": two_sheets,
     "latin.csv": latin,
     "utf16.csv": utf16,

@@ -125,9 +125,6 @@ def test_evaluate_follows_a_recipe(dirty, capsys):
     assert run(["evaluate", "dirty.csv", *NAIVE, "--recipe", "recipe.json", "--folds", "2", "--json"]) == 0
     out, err = capsys.readouterr()
     assert (json.loads(out)["attributes"], err) == (4, "")
-    assert run(["fit", "dirty.csv", *NAIVE, "--recipe", "recipe.json", "-o", "m.json"]) == 0
-    assert run(["evaluate", "dirty.csv", "--model", "m.json", "--recipe", "recipe.json"]) == 2
-    assert "--recipe are for learning" in capsys.readouterr().err
 
 
 def test_fit_says_the_worst_in_a_few_lines(dirty, capsys):
@@ -141,11 +138,6 @@ def test_fit_says_the_worst_in_a_few_lines(dirty, capsys):
     issues = load_model("m.json").issues_
     assert len(issues) == 5
     assert issues[0].startswith("column 'id' names rows")
-
-
-def test_a_recipe_for_other_columns_is_refused(dirty, iris, capsys):
-    assert run(["fit", "iris.csv", "--class", "species", "--recipe", "recipe.json", "-o", "m.json"]) == 2
-    assert "the recipe is for other columns: the data has no 'id'" in capsys.readouterr().err
 
 
 def test_check_prints_what_it_found_as_text_and_as_json(dirty, capsys):
@@ -172,25 +164,6 @@ def test_check_looks_at_the_table_as_the_options_leave_it(dirty, capsys):
     assert "no issue found" in capsys.readouterr().out
     recipe = load_recipe("other.json")
     assert (recipe.dropped, recipe.missing) == (("id", "sex"), ("not known",))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["check", "dirty.csv", "-c", "outcom"], "no column 'outcom' to predict; its columns, nearest first"),
-        (["check", "dirty.csv", "--drop", "x"], "no column 'x'"),
-        (["check", "dirty.csv", "-c", "id", "--drop", "id"], "which is the class"),
-        (["check", "dirty.csv", "--fix", "dirty.csv"], "which this command reads"),
-        (["check", "dirty.csv", "--fix", "other.csv"], "is not a recipe of Tanager"),
-        (["fit", "dirty.csv", "-c", "outcome", "--recipe", "m.json", "-o", "n.json"], "cannot read 'm.json'"),
-        (["fit", "dirty.csv", "-c", "outcome", "--recipe", "recipe.json", "-o", "recipe.json"], "this command reads"),
-    ],
-)  # fmt: skip
-def test_bad_requests_are_refused(dirty, capsys, arguments, words):
-    Path("other.csv").write_text("a\n1\n")
-    capsys.readouterr()
-    assert run(arguments) == 2
-    assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("file", ["dirty.csv", "dirty.parquet"])

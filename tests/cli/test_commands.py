@@ -78,25 +78,28 @@ def model_of_iris() -> None:
     assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", "--no-validate"]) == 0
 
 
-def test_predict_prints_the_classes_of_the_rows(iris, fill, capsys):
+def test_predictions_are_those_of_python_in_every_form(iris, fill, capsys):
     fill(model_of_iris)
+    clf, X = load_model("m.json"), iris.select(NAMES)
+    classes, shares = clf.predict(X).tolist(), clf.predict_proba(X)
     assert run(["predict", "m.json", "iris.csv"]) == 0
     out, err = capsys.readouterr()
-    assert err == ""
-    assert out.splitlines() == ["species", *load_model("m.json").predict(iris.select(NAMES))]
-
-
-def test_proba_gives_a_column_per_class(iris, fill):
-    fill(model_of_iris)
-    assert run(["predict", "m.json", "iris.csv", "--proba", "-o", "p.parquet"]) == 0
-    assert run(["predict", "m.json", "iris.csv", "--proba", "-o", "p.csv"]) == 0
-    expected = load_model("m.json").predict_proba(iris.select(NAMES))
+    assert (out.splitlines(), err) == (["species", *classes], "")
+    names = [f"P(species={label})" for label in clf.classes_]
     for name in ("p.parquet", "p.csv"):
+        assert run(["predict", "m.json", "iris.csv", "--proba", "-o", name]) == 0
         table = read_table(name)
-        names = ["P(species=setosa)", "P(species=versicolor)", "P(species=virginica)"]
         assert table.column_names == ["species", *names]
-        np.testing.assert_array_equal(np.column_stack([table.column(name).to_numpy() for name in names]), expected)
-        assert table.column("species").to_pylist() == load_model("m.json").predict(iris.select(NAMES)).tolist()
+        np.testing.assert_array_equal(np.column_stack([table.column(name).to_numpy() for name in names]), shares)
+        assert table.column("species").to_pylist() == classes
+    assert run(["predict", "m.json", "iris.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"species": name} for name in classes]
+    assert run(["predict", "m.json", "iris.csv", "--json", "--proba"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert rows == [
+        {"species": label} | dict(zip(names, own, strict=True))
+        for label, own in zip(classes, shares.tolist(), strict=True)
+    ]
 
 
 def test_columns_are_found_by_name_among_others_in_any_order(iris, fill, capsys):
@@ -129,7 +132,7 @@ def test_the_same_table_in_any_format_gives_the_same_model(iris, monkeypatch):
 
 def test_texts_of_digits_are_matched_to_a_text_column(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "train.csv").write_text("code,y\n" + "1,a\n2,b\nx,a\n" * 5)
+    (tmp_path / "train.csv").write_text("code,y\n" + "1,a\n2,b\nx,a\n" * 10)
     (tmp_path / "new.csv").write_text("code\n1\n2\n")
     assert run(["fit", "train.csv", "--class", "y", "-o", "m.json"]) == 0
     assert run(["predict", "m.json", "new.csv"]) == 0
@@ -183,17 +186,6 @@ def test_fit_says_what_it_learnt_as_json(iris, capsys):
         "quality": clf.quality_.to_dict(),
         "decision": None,
     }
-
-
-def test_predictions_as_json_are_an_object_for_every_row(iris, fill, capsys):
-    fill(model_of_iris)
-    clf = load_model("m.json")
-    assert run(["predict", "m.json", "iris.csv", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == [{"species": name} for name in clf.predict(iris.select(NAMES))]
-    assert run(["predict", "m.json", "iris.csv", "--json", "--proba"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    np.testing.assert_array_equal([list(row.values())[1:] for row in rows], clf.predict_proba(iris.select(NAMES)))
-    assert [row["species"] for row in rows] == clf.predict(iris.select(NAMES)).tolist()
 
 
 def test_demo_measures_and_saves_a_model_that_predicts(tmp_path, monkeypatch, capsys):

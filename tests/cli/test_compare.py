@@ -63,22 +63,3 @@ def test_one_that_fails_is_named_and_nothing_measured_is_an_error(table, capsys)
     assert f"warning: {bad} failed: " in capsys.readouterr().err
     assert compare(bad, "--folds", "2") == 2
     assert f"nothing could be measured; {bad}: " in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ([], "nothing to compare"),
-        (["tna"], "structure='tna' is not known; expected one of 'tan'"),
-        (["tan", "tan"], "classifier 'tan' is named twice"),
-        (["tan", "--class", "klass"], "no column 'klass' to predict; its columns, nearest first, are"),
-        (["tan", "--data", ""], "Missing option '--data'"),
-        (["tan", "--data", "."], "python -m experiments.compare"),
-    ],
-)
-def test_bad_input_is_one_line(table, capsys, arguments, words):
-    assert run(["compare", "--data", "a.csv", "--class", "y", *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert words in err

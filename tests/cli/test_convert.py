@@ -72,37 +72,5 @@ def test_what_was_written_is_said_as_json(folder, capsys):
 
 def test_a_fault_on_standard_input_is_said_without_a_path(folder, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"rubbish")))
-    assert "'standard input' is not a network" in refused(capsys, ["convert", "-", "out.net", "--from", "bif"])
-
-
-def refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
-    before = {path: path.read_bytes() for path in Path().iterdir()}
-    assert run(arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("tanager: error: ")
-    assert err.count("\n") == 1
-    assert {path: path.read_bytes() for path in Path().iterdir()} == before
-    return err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["absent.bif", "out.net"], "cannot read 'absent.bif': no such file"),
-        (["expert.bif", "out.txt"], "expected one of .bif, .bifxml, .xml, .net, .json"),
-        (["data.csv", "out.bif"], "cannot tell the network format of 'data.csv'"),
-        (["expert.bif", "absent/out.net"], "does not exist"),
-        (["cut.bif", "expert.bif"], "cut short"),
-        (["-", "out.net"], "--from"),
-        (["expert.bif", "-"], "--to"),
-        (["expert.bif", "out.net", "--to", "net"], "--to"),
-        (["expert.bif", "-", "--to", "txt"], "expected one of .bif"),
-        (["expert.bif", "-", "--to", "net", "--json"], "both print to stdout"),
-        (["expert.bif"], "Missing argument 'OUT'"),
-        ([], "Missing argument 'IN'"),
-    ],
-)
-def test_bad_arguments_are_one_line_and_change_nothing(folder, capsys, arguments, words):
-    Path("cut.bif").write_bytes(Path("expert.bif").read_bytes()[:-20])
-    assert words in refused(capsys, ["convert", *arguments])
+    assert run(["convert", "-", "out.net", "--from", "bif"]) == 2
+    assert "error: 'standard input' is not a network" in capsys.readouterr().err

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from report.models import mixed_table
-from tanager import AdditiveClassifier, TANClassifier, apply_edits, load_model, save_model
+from tanager import AdditiveClassifier, apply_edits, load_model, save_model
 from tanager.cli.main import run
 from tanager.edits import Edit, Edits
 from tanager.edits.edit import model_digest
@@ -48,32 +48,3 @@ def test_the_command_writes_what_the_function_makes_and_undoes_it(folder, capsys
     assert Path("old.json").read_bytes() == Path("m.json").read_bytes()
     assert "No edits" in capsys.readouterr().out
     assert not np.allclose(new.predict_proba(folder[0]), load_model("old.json").predict_proba(folder[0]))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("edit m.json edits.json", "-o names the file"),
-        ("edit m.json -o new.json", "-o names the file"),
-        ("edit m.json edits.json --undo -o new.json", "leave EDITS out"),
-        ("edit m.json --undo -o new.json", "no edits to undo"),
-        ("edit m.json --undo --refit rows.csv -o new.json", "--refit goes with EDITS"),
-        ("edit m.json rows.csv -o new.json", "is not a file of edits"),
-        ("edit m.json edits.json -o new.json --refit unlabelled.csv", "no class column 'y'"),
-        ("edit other.json edits.json -o new.json", "made for another model"),
-        ("edit tan.json edits.json -o new.json", "made of tables"),
-        ("edit m.json edits.json -o m.json", "cannot write 'm.json'"),
-    ],
-)
-def test_what_cannot_be_done_is_refused_in_one_line(folder, capsys, arguments, words):
-    X, y = folder
-    X.to_csv("unlabelled.csv", index=False)
-    save_model(apply_edits(load_model("m.json"), EDITS[0]), "other.json")
-    save_model(TANClassifier().fit(X, y), "tan.json")
-    capsys.readouterr()
-    assert run(arguments.split()) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert words in err
-    assert not Path("new.json").exists()

@@ -42,19 +42,3 @@ def test_a_file_that_is_no_text_replaces_one_of_its_kind(model, to, capsys):
     Path("out").write_bytes(b"PK mine")
     assert run(["export", "m.json", "--to", to, "-o", "out"]) == 2
     assert "replace this one with --force" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--to", "cobol"], "--to='cobol' is not known"),
-        (["--to", "sql"], "needs the option 'table'"),
-        (["--to", "c", "--rename", "x0"], "expected COLUMN=NAME"),
-        (["--to", "python", "--view", "v"], "has no option 'view'"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line(model, capsys, arguments, said):
-    assert run(["export", "m.json", *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert said in err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pytest
 
 from tanager import NaiveBayesClassifier, load_model, stability
 from tanager.cli.main import run
@@ -29,16 +28,6 @@ def test_intervals_of_the_command_are_those_of_the_model(iris, capsys):
         np.testing.assert_allclose(found[f"{name} upper"].to_numpy(), wanted.upper[:, code])
     assert run(["explain", "m.json", "iris.csv", "--row", "0"]) == 0
     assert "±" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [([], "has no intervals"), (["--intervals"], "level=90.0 of an interval must be a number above 0 and below 1")],
-)
-def test_what_cannot_be_had_is_one_line(iris, capsys, options, words):
-    assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", *options, *KEPT]) == 0
-    assert run(["predict", "m.json", "iris.csv", "--interval", "90" if options else "0.9", "-o", "out.csv"]) == 2
-    assert words in capsys.readouterr().err
 
 
 def test_stability_of_the_command_is_that_of_python(iris, capsys):

@@ -92,36 +92,6 @@ def test_rows_come_from_standard_input_and_the_page_goes_to_standard_output(fold
     assert content(out.decode())["quality"]["n_rows"] == 20
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["absent.json"], "no such file"),
-        (["model.json", "absent.csv"], "no such file"),
-        (["model.json", "other.csv"], "lacks 1 of the 2 columns the model needs: 'c'"),
-        (["model.json", "unknown.csv"], "'z'"),
-        (["model.json", "gap.csv"], "class column is missing in 2 rows, all there are"),
-        (["model.json", "text.csv"], "column 'x'"),
-        (["model.json", "table.csv", "-o", "absent/page.html"], "does not exist"),
-        (["old.json"], "format"),
-    ],
-)
-def test_what_does_not_fit_is_refused_in_one_line_and_nothing_is_written(folder, capsys, arguments, words):
-    (folder / "other.csv").write_text("x,d,y\n1,u,a\n")
-    (folder / "unknown.csv").write_text("x,c,y\n1,u,z\n")
-    (folder / "gap.csv").write_text("x,c,y\n1,u,\n2,v,\n")
-    (folder / "text.csv").write_text("x,c,y\none,u,a\n")
-    (folder / "bare.csv").write_text("x,c\n1,u\n")
-    model = json.loads((folder / "model.json").read_text())
-    (folder / "old.json").write_text(json.dumps({**model, "format": 0}))
-    before = sorted(folder.iterdir())
-    assert run(["report", *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert words in err
-    assert sorted(folder.iterdir()) == before
-
-
 def test_the_card_is_written_beside_the_page_and_the_title_is_the_name_of_the_table(folder, capsys):
     command = ["report", "model.json", "table.csv", "--card", "card.json", "--purpose", "To try it", "--author", "Me"]
     assert run(command) == 0
@@ -138,25 +108,6 @@ def test_the_card_is_written_beside_the_page_and_the_title_is_the_name_of_the_ta
     assert run(["report", "model.json", "--card", "card.md"]) == 0
     assert (folder / "card.md").read_text("utf-8").startswith("# model\n\nModel card for y, ")
     assert run(["report", "model.json", "--card", "card.md"]) == 0
-
-
-@pytest.mark.parametrize(
-    ("card", "words"),
-    [
-        ("card.txt", "neither .md nor .json"),
-        ("model.json", "which this command reads"),
-        ("other.md", "is not a model card"),
-        ("page.md", "each needs a file of its own"),
-    ],
-)
-def test_a_card_that_cannot_be_written_there_is_refused_in_one_line_and_nothing_is_written(folder, capsys, card, words):
-    (folder / "other.md").write_text("# Notes\n")
-    assert run(["report", "model.json", "table.csv", "-o", "page.md", "--card", card]) == 2
-    error = capsys.readouterr().err
-    assert words in error
-    assert len(error.strip().splitlines()) == 1
-    assert not (folder / "page.md").exists()
-    assert (folder / "other.md").read_text() == "# Notes\n"
 
 
 def test_fit_and_report_write_the_same_page(folder):
@@ -176,10 +127,8 @@ def test_rows_are_inside_the_page_unless_they_are_left_out_and_the_page_says_so(
         assert content(page)["quality"] is not None
 
 
-def test_the_event_asked_for_is_on_the_page_and_another_class_is_refused(folder, capsys):
+def test_the_event_asked_for_is_on_the_page(folder):
     assert run(["report", "model.json", "table.csv", "--event", "a"]) == 0
     page = (folder / "report.html").read_text("utf-8")
     assert "The event is a." in page
     assert content(page)["base"]["shown"] == 0
-    assert run(["report", "model.json", "table.csv", "--event", "zz"]) == 2
-    assert "--event='zz' is not known" in capsys.readouterr().err

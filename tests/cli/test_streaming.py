@@ -59,16 +59,6 @@ def test_predictions_from_file_to_file_are_those_in_memory(files, data, output, 
             assert one.to_pylist() == other.to_pylist()
 
 
-def test_columns_that_the_model_does_not_need_are_kept_from_a_stream(files):
-    fit("iris.csv")
-    names = [str(number) for number in range(len(files))]
-    write_table(files.append_column("id", pa.array(names)), "named.parquet")
-    for option in ("--stream", "--no-stream"):
-        assert run(["predict", "model.json", "named.parquet", option, "--keep", "id", "-o", f"out{option}.csv"]) == 0
-    assert read_table("out--stream.csv").equals(read_table("out--no-stream.csv"))
-    assert read_table("out--stream.csv")["id"].to_pylist() == list(range(len(files)))
-
-
 def test_texts_that_mean_missing_are_missing_in_a_stream(files):
     """They are a recipe, which is applied to each batch."""
     coded = files.append_column("code", pa.array(["p", "none", "q"] * 50))
@@ -86,14 +76,6 @@ def test_a_stream_is_not_validated_and_says_so(files, capsys, monkeypatch):
     assert run([*command, "--no-stream"]) == 0
     assert json.loads(Path("model.json").read_text())["quality"] is not None
     assert "On rows the model had not seen (5 folds): accuracy 9" in said[6]
-
-
-def test_a_stream_goes_to_standard_output_with_one_header(files, capfdbinary):
-    fit("iris.csv")
-    capfdbinary.readouterr()
-    assert run(["predict", "model.json", "iris.parquet", "--stream"]) == 0
-    lines = capfdbinary.readouterr().out.decode().splitlines()
-    assert (lines[0], len(lines)) == ("species", 151)
 
 
 def test_the_number_of_rows_is_told(files, capsys):
@@ -146,31 +128,6 @@ def test_available_memory_is_the_least_of_machine_and_control_group(monkeypatch)
     assert resources.available_memory() == 2_000_000
     del files["/proc/self/cgroup"]
     assert resources.available_memory() == 5_000 * 1_024
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["fit", "iris.csv", "--class", "specie", "--stream", "-o", "m.json"], "no column 'specie' to predict"),
-        (["fit", "-", "--class", "species", "--stream", "-o", "m.json"], "--stream needs a file"),
-        (["fit", "a.arff", "--class", "y", "--stream", "-o", "m.json"], "cannot be read batch by batch"),
-        (["fit", "none.parquet", "--class", "y", "--stream", "-o", "m.json"], "cannot read 'none.parquet'"),
-        (["predict", "model.json", "iris.csv", "--stream", "--json"], "--stream cannot go with it"),
-        (["predict", "model.json", "short.csv", "--stream", "-o", "o.csv"], "lacks 3 of the 4 columns"),
-        (["predict", "model.json", "header.csv", "--stream", "-o", "o.csv"], "no row"),
-    ],
-)
-def test_what_cannot_be_streamed_is_refused_in_a_line(files, arguments, message, capsys):
-    fit("iris.csv")
-    Path("a.arff").write_text("@relation a\n@attribute y {a}\n@data\na\n")
-    write_table(files.select(["sepal length", "species"]), "short.csv")
-    write_table(files.slice(0, 0), "header.csv")
-    capsys.readouterr()
-    assert run(arguments) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-    assert not Path("o.csv").exists()
 
 
 def test_text_after_numbers_in_a_stream_of_text_is_refused_with_a_way_out(files, capsys):

@@ -148,17 +148,3 @@ def test_a_dropped_column_is_as_if_it_were_not_there(iris, data, stream):
     assert dropped.pop("recipe")["steps"] == [{"step": "drop", "column": "sepal width"}]
     assert less.pop("recipe")["steps"] == []
     assert dropped == less
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--drop", "sepal widht"], "no column 'sepal widht' to drop; its columns, nearest first, are 'sepal width'"),
-        (["--drop", "species"], "which is the class"),
-        (["--drop", "sepal width", "--model", "m.json"], "--drop and --recipe are for learning"),
-    ],
-)
-def test_a_column_that_cannot_be_dropped_is_refused(iris, capsys, arguments, words):
-    of_class = [] if "--model" in arguments else ["--class", "species"]
-    assert run(["evaluate", "iris.csv", *of_class, *arguments]) == 2
-    assert words in capsys.readouterr().err

@@ -44,6 +44,7 @@ from tanager.report.quality_section import (
     make_groups,
     match_rows,
 )
+from tanager.report.render import brief, percent
 from tanager.table.schema import ColumnSchema
 
 
@@ -374,3 +375,10 @@ def test_rows_too_few_for_folds_have_a_page_that_judges_nothing(n_rows):
         content = collect(clf, X, y)
     assert (content["quality"], content["mistakes"]) == (None, None)
     assert content["rows"] is not None
+
+
+def test_a_share_that_is_neither_none_nor_all_reads_as_neither():
+    for words, none, all_ in ((brief, "0 %", "100 %"), (percent, "0.0 %", "100.0 %")):
+        assert (words(0.0), words(1.0)) == (none, all_)
+        assert not {words(share) for share in (1e-9, 4e-4, 0.004, 0.996, 0.9996, 1 - 1e-9)} & {none, all_}
+        assert float(words(0.3149)[:-1]) == pytest.approx(31.49, abs=0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,14 +10,80 @@ import pandas as pd
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from report.models import table
-from tanager import NaiveBayesClassifier, TANClassifier, report
+from report.models import mixed_table, table
+from tanager import AdditiveClassifier, NaiveBayesClassifier, TANClassifier, report
+from tanager.additive.importance import class_odds
+
+FRAGMENTS = [("tables", "#e=0.1-1.2-4.0&pin=3"), ("effects", "#e=0.1-2.2&pin=0"), ("effects", "#pair=0")]
+"""A kind of page, and what is pinned on it."""
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory) -> Path:
-    X, y = table(2)
-    return report(TANClassifier().fit(X, y), X, y, path=tmp_path_factory.mktemp("report") / "page.html")
+def pages(tmp_path_factory) -> dict[str, Path]:
+    """The page of a network of tables, and of an additive model with pairs."""
+    folder = tmp_path_factory.mktemp("report")
+    models = {"tables": (TANClassifier(), table(2)), "effects": (AdditiveClassifier(pairs=8), mixed_table(3))}
+    return {kind: report(clf.fit(*rows), *rows, path=folder / f"{kind}.html") for kind, (clf, rows) in models.items()}
+
+
+@pytest.fixture(scope="module")
+def path(pages) -> Path:
+    return pages["tables"]
+
+
+OUTSIDE = """
+return [...document.querySelectorAll(arguments[0])].filter((each) => {
+  const inner = each.getBoundingClientRect(), outer = each.closest(arguments[1]).getBoundingClientRect();
+  return inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.bottom > outer.bottom + 1;
+}).map((each) => each.textContent)
+"""
+"""What of the first selector reaches out of its box, the second."""
+
+
+@pytest.fixture(scope="module")
+def certain(tmp_path_factory) -> Path:
+    """The page of a model that one column makes nearly certain, with a few errors; the others are noise."""
+    rng = np.random.default_rng(0)
+    X, y = table(6, n_rows=500, n_columns=30, n_classes=2)
+    X = X.apply(rng.permutation)
+    X["told"] = np.where(rng.random(len(y)) < 0.02, y[::-1], y)
+    y = y.map(lambda label: f"{label} of the two")
+    clf = AdditiveClassifier(pairs=0, trees=False).fit(X, y)
+    mains = clf.model_.mains
+    largest = max(np.abs(class_odds(main)).max() for main in mains)  # just below a tick, which is then at the edge
+    clf.model_ = replace(clf.model_, mains=tuple(9.9 / largest * main for main in mains))
+    clf.missing_rule_ = replace(clf.missing_rule_, network=clf.model_)
+    return report(clf, X, y, path=tmp_path_factory.mktemp("report") / "page.html")
+
+
+@pytest.mark.parametrize("width", [390, 1300])
+def test_no_label_of_a_shape_leaves_its_picture(page, certain, width):
+    page.size(width)
+    page.open(certain)
+    page.run("document.getElementById('shapes').scrollIntoView()")
+    page.run("document.querySelectorAll('.folded .fold').forEach((each) => each.click())")
+    page.wait("return document.querySelector('#shapes .tick')")
+    assert any("> 99 %" in words for words in page.texts("#shapes .tick"))
+    assert page.run(OUTSIDE, "#shapes .tick", "svg") == []
+
+
+def test_figures_and_tables_fit_their_cards(page, certain):
+    page.open(certain)
+    assert page.run(OUTSIDE, "#mistakes td, .confusion td, .drivers td, .tile .ends span", ".card, .tile") == []
+    ends = "const box = (each) => document.querySelector(each).getBoundingClientRect();"
+    place = page.run(ends + "return [box('.scale .base-mark:nth-of-type(3)').right, box('.tile .ends').right]")
+    assert place[0] == pytest.approx(place[1], abs=8)  # "perfect" is written where the scale ends
+
+
+def test_attributes_without_any_effect_are_left_out_of_what_if_until_they_are_asked_for(page, certain):
+    page.open(certain)
+    visible = "return [...document.querySelectorAll('.attribute:not([hidden]) label')].map((each) => each.textContent)"
+    idle = page.texts("#idle li")
+    assert idle
+    assert not set(idle) & set(page.run(visible))
+    assert f"{len(idle)} attributes without any effect" in page.text("#left-out")
+    page.element("#find-evidence").send_keys(idle[0])
+    assert idle[0] in page.run(visible)
 
 
 def test_dark_mode_follows_the_system_and_the_button(page, path):
@@ -55,9 +122,10 @@ def test_of_two_hundred_attributes_the_strongest_are_drawn_and_search_finds_the_
 
 
 @pytest.mark.parametrize("width", [400, 800, 1300])
-def test_the_page_never_scrolls_sideways(page, path, width):
+@pytest.mark.parametrize(("kind", "fragment"), FRAGMENTS)
+def test_the_page_never_scrolls_sideways(page, pages, kind, fragment, width):
     page.size(width)
-    page.open(path, "#e=0.1-1.2-4.0&pin=3")
+    page.open(pages[kind], fragment)
     assert page.run("return document.documentElement.scrollWidth") <= width
 
 
@@ -89,10 +157,15 @@ def test_gaps_are_counted_attribute_by_attribute_the_emptiest_first(page, tmp_pa
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1300), ("dark", 1300), ("light", 420)])
-def test_axe_finds_nothing(page, path, scheme, width, axe):
+@pytest.mark.parametrize(("kind", "fragment"), FRAGMENTS)
+def test_axe_finds_nothing(page, pages, kind, fragment, scheme, width, axe):
     page.prefer(scheme)
     page.size(width)
-    page.open(path, "#e=0.1-1.2-4.0&pin=3")
+    page.open(pages[kind], fragment)
+    if kind == "effects":
+        page.run("document.querySelectorAll('.folded .fold').forEach((each) => each.click())")
+        page.run("document.getElementById('shapes').scrollIntoView()")
+        page.wait("return document.querySelectorAll('#shapes svg').length > 3")
     assert page.violations(axe) == []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from textwrap import wrap
 
 from tanager.check.facts import SEVERITIES, Finding, Severity, percent
@@ -20,33 +20,23 @@ MARGIN = 8
 class ColumnSummary:
     """What a column is taken for, and why.
 
-    kind       "numbers", "dates", "times", "durations", "categories", "class" or "nothing"
-    why        its cells, in words
-    n_distinct different cells
-    gap_share  share of the rows whose cell is missing
+    kind      "numbers", "dates", "times", "durations", "categories", "class" or "nothing"
+    why       its cells, in words
+    distinct  how many different cells it has
+    missing   share of the rows whose cell is missing
     """
 
     name: str
     kind: str
     why: str
-    n_distinct: int
-    gap_share: float
-
-    def to_dict(self) -> dict[str, object]:
-        """As JSON has it."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "why": self.why,
-            "distinct": self.n_distinct,
-            "missing": self.gap_share,
-        }
+    distinct: int
+    missing: float
 
     @property
     def cells(self) -> tuple[str, str, str, str, str]:
         """Name, kind, distinct cells, missing values and contents, in words."""
-        missing = percent(self.gap_share) if self.gap_share else "-"
-        return self.name, self.kind, f"{self.n_distinct:,}", missing, self.why
+        missing = percent(self.missing) if self.missing else "-"
+        return self.name, self.kind, f"{self.distinct:,}", missing, self.why
 
 
 @dataclass(frozen=True)
@@ -90,7 +80,7 @@ class Checkup:
             "header_row": self.header_row,
             "class": self.target,
             "findings": [finding.to_dict() for finding in self.findings],
-            "columns": [column.to_dict() for column in self.columns],
+            "columns": [asdict(column) for column in self.columns],
             "recipe": self.recipe.to_dict(),
         }
 

@@ -95,7 +95,7 @@ def _rare(target: ColumnFacts) -> Finding | None:
             what += f"; is {text!r} a typo of {close[0]!r}?"
             break
     share = target.counts[rare].sum() / target.n_rows
-    return target.finding("medium", what, "correct or merge rare classes, or leave their rows out", rows[0], share)
+    return target.finding("high", what, "correct or merge rare classes, or leave their rows out", rows[0], share)
 
 
 def describe_classes(target: ColumnFacts, most: int = 4) -> str:

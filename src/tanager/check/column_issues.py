@@ -166,7 +166,8 @@ def _words_among_numbers(
 ) -> Finding:
     row = column.row_of(int((~are_numbers).argmax()))
     some = list_names(words, 3)
-    if len(words) > MAX_WORDS or any(HAS_DIGIT.search(word) for word in words):
+    limits = [word for word in words if HAS_DIGIT.search(word) and len(word.split()) < WORDS_OF_FREE_TEXT]
+    if limits or len(words) > MAX_WORDS:
         what = f"holds {percent(share)} numbers, and text such as {some}: are these limits or units?"
         return column.finding("medium", what, "write them as numbers in a column of their own", row, share)
     what = f"holds {percent(share)} numbers; is the rest ({some}) missing?"

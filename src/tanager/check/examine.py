@@ -154,7 +154,7 @@ def find_repeated_rows(table: TableFacts) -> list[Finding]:
     share = n_repeated / table.n_rows
     # A table with many distinct numbers seldom has the same row twice by chance.
     improbable = any(column.unit and column.distinct_share > MANY for column in table.attributes)
-    severity: Severity = "medium" if improbable and share >= WORTH_A_LOOK else "low"
+    severity: Severity = "high" if improbable and share >= WORTH_A_LOOK else "low"
     what = f"{n_repeated:,} of {table.n_rows:,} rows ({percent(share)}) repeat an earlier row"
     option = "if they are copies, leave them out: held-out rows must be new"
     return [Finding(severity, None, what, option, row, share=share, as_row=int(first[groups[row]]))]

@@ -36,10 +36,6 @@ def explain(
         str | None,
         typer.Option(metavar="CLASS", help="The class to compare with, in place of the second most probable one."),
     ] = None,
-    sets: Annotated[
-        bool,
-        typer.Option("--sets", help="Also what each set of up to three attributes adds together (effects and trees)."),
-    ] = False,
     change: Annotated[
         bool, typer.Option("--change", help="Also the smallest changes of one or two cells that change the decision.")
     ] = False,
@@ -57,7 +53,7 @@ def explain(
 ) -> None:
     """Show what each attribute adds to the log odds of each row; without DATA, how strong each attribute is.
 
-    The log odds of a row (nats) are a sum: of the base rate, how often the training rows have each class; the
+    The log odds of a row are a sum: of the base rate, how often the training rows have each class; the
     baseline, what the model adds to it for an average row; and what each attribute adds. An unknown cell says what
     became of it. A model of effects has a term for each attribute and for each of its pairs.
 
@@ -77,8 +73,8 @@ def explain(
         raise OptionError("--lock says what cannot change, so it goes with --change.")
     clf = load_model(model)
     if data is None:
-        if against is not None or change or sets:
-            raise OptionError("--against, --change and --sets are about rows, and no DATA was given.")
+        if against is not None or change:
+            raise OptionError("--against and --change are about rows, and no DATA was given.")
         with working("Measuring the strength of attributes"):
             overall = explain_model(clf)
         _print_headline(clf.quality_, as_json)
@@ -91,16 +87,12 @@ def explain(
         shown = _shown_rows(row_numbers, len(explained), as_json)
         rows = [explained[row] for row in shown]
         changes = [_change(clf, X, row.row, lock or ()) if change else None for row in rows]
-        parts = [explained.sets(row) if sets else {} for row in shown]
     if as_json:
-        documents = [_document(*each) for each in zip(rows, changes, parts, strict=True)]
-        print(json.dumps(documents, indent=2))
+        print(json.dumps([_document(*each) for each in zip(rows, changes, strict=True)], indent=2))
         return
     _print_headline(_quality_of(clf, X, y), as_json)
-    for row, row_changes, row_parts in zip(rows, changes, parts, strict=True):
+    for row, row_changes in zip(rows, changes, strict=True):
         _print_row(row, top)
-        if row_parts:
-            _print_sets(row.row, row_parts, top)
         if row_changes is not None:
             print(f"{row_changes}\n")
     if row_numbers is None and len(rows) < len(explained):
@@ -141,30 +133,8 @@ def _change(clf: TableClassifier, X: pa.Table, row: int, locked: Sequence[str]) 
     return replace(counterfactuals(clf, X.take([row]), locked=locked)[0], row=row)
 
 
-def _document(
-    row: RowExplanation,
-    changes: Counterfactuals | None,
-    sets: dict[tuple[str, ...], float],
-) -> dict[str, object]:
-    document = row.to_dict()
-    if changes is not None:
-        document["changes"] = changes.to_dict()["changes"]
-    if sets:
-        document["sets"] = [{"attributes": list(names), "log_odds": value} for names, value in sets.items()]
-    return document
-
-
-def _print_sets(row: int, sets: dict[tuple[str, ...], float], top: int) -> None:
-    """A line per set, the largest first; they add up to what the attributes above do."""
-    from rich.markup import escape
-
-    table = new_table(["attributes"], ["log odds"])
-    lines = list(sets.items())
-    for names, value in lines[:top]:
-        table.add_row(escape(" & ".join(names) or "what is unknown"), _coloured(value))
-    if lines[top:]:
-        table.add_row(f"{len(lines) - top} other sets", _coloured(sum(value for _, value in lines[top:])))
-    print_table(f"Row {row}: what attributes add together", table)
+def _document(row: RowExplanation, changes: Counterfactuals | None) -> dict[str, object]:
+    return row.to_dict() | ({} if changes is None else {"changes": changes.to_dict()["changes"]})
 
 
 def _print_row(row: RowExplanation, top: int) -> None:
@@ -204,7 +174,7 @@ def _show_overall(overall: Overall, top: int, as_json: bool) -> None:
         print(json.dumps(overall.to_dict(), indent=2))
         return
     effects = overall.measure == "effect"
-    table = new_table(["term" if effects else "attribute"], ["nats"])
+    table = new_table(["term" if effects else "attribute"], ["log odds" if effects else "nats"])
     lines = list(zip(overall.ranked, sorted(overall.strength.tolist(), reverse=True), strict=True))
     for name, nats in lines[:top]:
         table.add_row(escape(name), f"{nats:.4f}")

@@ -11,7 +11,7 @@ import typer
 
 from tanager.cli import decision, options
 from tanager.cli.output import STREAM, output_file
-from tanager.cli.report import name_of, page_line
+from tanager.cli.report import page_line, write_page_of
 from tanager.errors import DataError, OptionError
 from tanager.runtime.progress import Update, say, working
 
@@ -78,11 +78,10 @@ def fit(
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
     from tanager.cli.training_data import open_training_data, read_training_data, streams
-    from tanager.files.model_file import MODEL, load_model, save_model
+    from tanager.files.model_file import MODEL, save_model
     from tanager.files.paths import check_output
     from tanager.metrics.quality import headline
-    from tanager.report.model_card import About
-    from tanager.report.write_page import PAGE, write_page
+    from tanager.report.write_page import PAGE
 
     if estimate:
         _print_estimate(data, class_column, reading, kind, as_json)
@@ -110,9 +109,7 @@ def fit(
         decided = wanted.decide(clf, quality)
         save_model(clf, path, quality=quality, recipe=reading.preprocessing(class_column))
         if page is not None:
-            with working("Writing the page"):  # as `tanager report` would
-                about = About(name_of(data), model=path)
-                write_page(load_model(path), X, y, page, about=about, keep_rows=not no_rows)
+            write_page_of(path, data, X, y, page, not no_rows)
     if as_json:
         print(json.dumps({"model": output, "rows": n_rows, **_summary(clf, quality, decided)}, indent=2))
     elif output != STREAM:

@@ -62,7 +62,7 @@ COMMANDS = (
     report,
     demo,
 )
-for command in (*COMMANDS, convert, tune, demo):
+for command in COMMANDS:
     app.command(cls=Command)(command)
 app.command()(completion)
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tanager.cli import options
 from tanager.cli.output import STREAM, output_file
 from tanager.runtime.progress import say, working
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
 
 
 def report(
@@ -72,6 +77,22 @@ def report(
         say(page_line(output, X is not None and not no_rows))
     if card is not None:
         say(f"{card}: the model card")
+
+
+def write_page_of(
+    model: str, data: str, X: pa.Table | None, y: NDArray[np.generic] | None, page: str, keep_rows: bool
+) -> None:
+    """The page that `tanager report` writes of a model and the rows it was just learnt from, where they are held."""
+    from tanager.cli.training_data import rows_with_class
+    from tanager.files.model_file import load_model
+    from tanager.report.model_card import About
+    from tanager.report.write_page import write_page
+
+    with working("Writing the page"):
+        clf = load_model(model)
+        if X is not None and y is not None:
+            X, y = rows_with_class(X, y, clf)
+        write_page(clf, X, y, page, about=About(name_of(data), model=model), keep_rows=keep_rows)
 
 
 def page_line(path: str, holds_rows: bool) -> str:

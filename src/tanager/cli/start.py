@@ -15,14 +15,10 @@ from tanager.errors import DataError, OptionError
 from tanager.registry import list_names
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tanager.check.checkup import Checkup
     from tanager.check.preprocessing import Recipe
     from tanager.classifiers.base import TableClassifier
-    from tanager.cli.training_data import NamedLabels
     from tanager.metrics import Quality
-    from tanager.table.schema import Category
 
 CLASS_NAMES = ("class", "target", "label", "outcome", "diagnosis", "y")
 """Names of columns that are taken as the class without a question."""
@@ -39,6 +35,7 @@ def start(
     kind: options.ModelOptions,
     class_column: options.OptionalClass = None,
     event: options.Event = None,
+    no_rows: options.NoRows = False,
 ) -> None:
     """Go from a spreadsheet to a model and a page about it: read, check, fix, cross-validate, fit, write.
 
@@ -54,7 +51,12 @@ def start(
     """
     from tanager.check import check
     from tanager.cli.decision import classes_of
+    from tanager.cli.fit import fit_rows
+    from tanager.cli.report import write_page_of
     from tanager.cli.training_data import check_file, read_unchecked, streams
+    from tanager.files.json_file import save_recipe
+    from tanager.files.model_file import save_model
+    from tanager.report.model_card import plural
     from tanager.runtime.progress import working
 
     if data == "-":
@@ -68,13 +70,16 @@ def start(
         checkup, recipe = check_file(data, target, reading)
     recipe = _ask_about_fixes(checkup, recipe)
     X, y = read_unchecked(data, target, reading, recipe)
-    print(f"Read     {data}{checkup.place}: {X.num_rows:,} rows, {X.num_columns:,} attributes")
+    print(f"Read     {data}{checkup.place}: {plural(X.num_rows, 'row')}, {plural(X.num_columns, 'attribute')}")
     checked = check(X, y)
     y.issues = tuple(map(str, checked.of_severity("high")))  # for the model and the page
     _print_findings(data, target, how, files["recipe"], recipe, checked)
     asked = None if event is None else options.find_class("--event", event, classes_of(y))
-    clf, quality = _fit_and_write(data, X, y, kind, asked, recipe, files)
-    _print_results(clf, kind.structure, quality, files, Path(data).suffix)
+    clf, quality = fit_rows(X, y, kind, event=asked)
+    save_recipe(recipe, files["recipe"])
+    save_model(clf, files["model"], quality=quality, recipe=recipe)
+    write_page_of(files["model"], data, X, y, files["page"], not no_rows)
+    _print_results(clf, kind.structure, quality, files, Path(data).suffix, not no_rows)
 
 
 def _free_files(data: str) -> dict[str, str]:
@@ -150,42 +155,22 @@ def _print_findings(data: str, target: str, how: str, recipe_file: str, recipe: 
         print(f"Check    {more} more {'issue' if more == 1 else 'issues'} to look at: {command}")
 
 
-def _fit_and_write(
-    data: str,
-    X: pa.Table,
-    y: NamedLabels,
-    kind: options.ModelOptions,
-    event: Category | None,
-    recipe: Recipe,
-    files: dict[str, str],
-) -> tuple[TableClassifier, Quality | None]:
-    """Fit, cross-validate, and write the model and the page."""
-    from tanager.cli.fit import fit_rows
-    from tanager.cli.report import name_of
-    from tanager.files.json_file import save_recipe
-    from tanager.files.model_file import load_model, save_model
-    from tanager.report.model_card import About
-    from tanager.report.write_page import write_page
-    from tanager.runtime.progress import working
-
-    clf, quality = fit_rows(X, y, kind, event=event)
-    save_recipe(recipe, files["recipe"])
-    save_model(clf, files["model"], quality=quality, recipe=recipe)
-    with working("Writing the page"):
-        write_page(load_model(files["model"]), X, y, files["page"], about=About(name_of(data), model=files["model"]))
-    return clf, quality
-
-
 def _print_results(
-    clf: TableClassifier, structure: str | None, quality: Quality | None, files: dict[str, str], suffix: str
+    clf: TableClassifier,
+    structure: str | None,
+    quality: Quality | None,
+    files: dict[str, str],
+    suffix: str,
+    holds_rows: bool,
 ) -> None:
     from tanager.cli.fit import model_in_words
+    from tanager.cli.report import page_line
     from tanager.metrics.quality import headline
 
     measured = "not cross-validated" if quality is None else headline(quality)
     print(f"Model    {model_in_words(clf, structure)}")
     print(f"Quality  {' '.join(measured.split())}")
-    print(f"Open     {files['page']} in a browser")
+    print(f"Open     {page_line(files['page'], holds_rows)}")
     print(f"Next     {shlex.join(['tanager', 'predict', files['model'], f'new{suffix}', '-o', 'predictions.csv'])}")
     print(f"         {shlex.join(['tanager', 'explain', files['model'], f'new{suffix}'])}")
 

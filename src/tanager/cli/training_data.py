@@ -82,9 +82,8 @@ def check_training_columns(names: Sequence[str], class_column: str, recipe: Reci
     _check_recipe(names, class_column, recipe, drop)
     kept = [name for name in names if name != class_column and name not in recipe.dropped]
     if not kept:
-        raise DataError(
-            f"the data has no column besides the class {class_column!r}{' and those to drop' * bool(recipe.dropped)}."
-        )
+        left_out = f" and {list_names(recipe.dropped, 3)}, which are left out" if recipe.dropped else ""
+        raise DataError(f"the data has no column besides the class {class_column!r}{left_out}.")
     if "" in kept:
         warnings.warn(
             "a column has no name; it is taken as an attribute like any other. Hint: --drop '' leaves it out.",
@@ -114,7 +113,7 @@ def check_column(name: str, names: Sequence[str], purpose: str) -> str:
 def warn_findings(attributes: pa.Table, labels: NamedLabels) -> tuple[str, ...]:
     """Warn of the worst issues of a table, in a few lines, and return them all."""
     checkup = check(attributes, labels)
-    if checkup.columns[-1].n_distinct < 2:
+    if checkup.columns[-1].distinct < 2:
         return ()  # whoever learns from it says so
     worst = checkup.of_severity("high")
     for finding in worst[:MAX_FINDINGS]:
@@ -129,9 +128,10 @@ def check_file(path: str, class_column: str | None, reading: Reading) -> tuple[C
     """The checkup of the table in a file after the preprocessing asked for, and that preprocessing with the fixes."""
     asked = reading.preprocessing(class_column)
     table = read_table(path, reading.rules(asked, class_column))
-    if class_column is not None:
-        check_column(class_column, table.column_names, "to predict")
-    _check_recipe(table.column_names, class_column, asked, reading.drop or ())
+    if class_column is None:
+        _check_recipe(table.column_names, None, asked, reading.drop or ())
+    else:
+        check_training_columns(table.column_names, class_column, asked, reading.drop or ())
     place = _place(path, table)
     zeros = _leading_zeros(path, table, reading.rules(asked, class_column))
     table = asked.apply(table)
@@ -248,8 +248,11 @@ def read_labelled_rows(
 ) -> tuple[pa.Table, NDArray[np.generic] | None]:
     """As `read_rows`; where the file has the class column, only the rows that have a class."""
     X, y = read_rows(path, clf, missing)
-    if y is None:
-        return X, None
+    return (X, None) if y is None else rows_with_class(X, y, clf)
+
+
+def rows_with_class(X: pa.Table, y: NDArray[np.generic], clf: TableClassifier) -> tuple[pa.Table, NDArray[np.generic]]:
+    """The rows that have a class, and their classes; a warning counts the others."""
     y, labelled = labelled_rows(X, y, clf.classes_)
     return X.take(labelled), y
 

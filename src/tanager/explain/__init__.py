@@ -111,5 +111,4 @@ def explain(
 def __getattr__(name: str) -> object:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    advice = "; it is gone, and counterfactuals shows which cells decide" if name.startswith("sufficient") else ""
-    raise AttributeError(f"module 'tanager.explain' has no attribute {name!r}{advice}")
+    raise AttributeError(f"module 'tanager.explain' has no attribute {name!r}")

@@ -62,13 +62,6 @@ class Overall:
         """The terms, the strongest first."""
         return tuple(self.terms[term] for term in np.argsort(-self.strength, kind="stable"))
 
-    @property
-    def zero_terms(self) -> tuple[str, ...]:
-        """The terms of an additive model that are exactly zero."""
-        if self.measure == "information":
-            return ()
-        return tuple(term for term, strength in zip(self.terms, self.strength, strict=True) if strength == 0.0)
-
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
         return {
@@ -82,12 +75,10 @@ class Overall:
         """A frame of "pandas", "polars" or "pyarrow" with a line per term, the strongest first."""
         return make_frame(self._term_columns(), library)
 
-    def edges_to_frame(self, library: str = "pandas") -> Any:
-        """A frame of "pandas", "polars" or "pyarrow" with a line per edge, the strongest first."""
-        return make_frame(self._edge_columns(), library)
-
     def __str__(self) -> str:
-        columns, zero = self._term_columns(), self.zero_terms
+        columns = self._term_columns()
+        pairs = zip(self.terms, self.strength, strict=True) if self.measure == "effect" else ()
+        zero = [term for term, strength in pairs if strength == 0.0]
         heads = {"strength": f"I({self.target})" if self.measure == "information" else "effect", "removal": "removal"}
         shown = _lines(columns)[: min(LINES_IN_TEXT, max(1, len(self.terms) - len(zero)))]
         width = max(len(str(line["attribute"])) for line in shown)

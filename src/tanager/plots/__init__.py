@@ -17,19 +17,3 @@ __all__ = [
     "plot_table",
     "plot_waterfall",
 ]
-
-# Names of earlier versions, and what to use instead.
-_MOVED = {
-    "plot_checkup": "use check(X, y).plot()",
-    "plot_effects": "it is now tanager.plots.effects",
-    "plot_learning_curve": "use sklearn.model_selection.LearningCurveDisplay",
-    **dict.fromkeys(
-        ("MeanRanks", "PairedValues", "plot_critical_difference", "plot_scatter"),
-        "it is in experiments/studies of the repository",
-    ),
-}
-
-
-def __getattr__(name: str) -> object:
-    advice = f"; {_MOVED[name]}" if name in _MOVED else ""
-    raise AttributeError(f"module 'tanager.plots' has no attribute {name!r}{advice}")

@@ -30,7 +30,7 @@ def main_odds(network: AdditiveModel, shown: int) -> list[Array]:
 def term_chances(network: AdditiveModel, shown: int, base: float) -> list[Json]:
     """For each term the chance of a class where the term lowers it most, and where it raises it most."""
     odds = [*main_odds(network, shown), *(class_odds(table[:-1, :-1])[..., shown] for table in network.tables)]
-    return [[number(float(chance(base, end)), 4) for end in (each.min(), each.max())] for each in odds]
+    return [[number(float(chance(base, end))) for end in (each.min(), each.max())] for each in odds]
 
 
 def describe_curves(network: AnyModel, shown: int, base: float) -> list[Json]:
@@ -56,13 +56,13 @@ def _describe(network: AdditiveModel, node: int, odds: Array, base: float, wides
         states = sorted(np.argsort(-shares * odds**2, kind="stable")[:MAX_BARS].tolist())
     return {
         "name": column.name,
-        "chance": [number(chances.min(), 4), number(chances.max(), 4)],
+        "chance": [number(chances.min()), number(chances.max())],
         "widest": number(widest, 4),
         "edges": bin_places(column) if steps else None,
         "ends": list(format_values([column.cuts[0], column.cuts[-1]], column.unit)) if steps else None,
         "more": len(odds) - len(states),
         "states": [
-            [str(column.states[k]), number(odds[k], 4), number(chances[k], 4), number(shares[k], 4)] for k in states
+            [str(column.states[k]), number(odds[k], 4), number(chances[k]), number(shares[k], 4)] for k in states
         ],
     }
 

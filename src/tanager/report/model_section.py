@@ -208,7 +208,7 @@ def describe_missing(rule: MissingRule) -> dict[str, Json]:
             for key, value in constants.items()
         }
 
-    return {"meaning": rule.name, "words": rule.sentence, "rest": rule.rest, **packed(rule.constants())}
+    return {"meaning": rule.name, "words": rule.sentence, **packed(rule.constants())}
 
 
 def describe_drivers(clf: TableClassifier, rows: PageRows | None, shown: int) -> dict[str, Json]:

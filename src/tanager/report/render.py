@@ -55,9 +55,8 @@ def render(content: dict[str, Any]) -> str:
     environment = Environment(autoescape=True, loader=loader, trim_blocks=True, undefined=StrictUndefined)
     environment.filters |= {
         "percent": percent, "short": short, "signed": signed, "cut": cut, "plural": plural,
-        "brief": lambda share: f"{100 * share:.0f} %",
-        "count": lambda n: f"{n:,}",
-        "chance": lambda odds, base: f"{100 * float(chance(base, np.array(odds))):.0f} %",
+        "count": lambda n: f"{n:,}", "brief": brief,
+        "chance": lambda odds, base: brief(float(chance(base, np.array(odds)))),
     }  # fmt: skip
     return environment.get_template("page.html.j2").render(
         content=content,
@@ -149,6 +148,13 @@ def percent(share: float | None) -> str:
     if 0 < share < 0.0005:
         return "< 0.1 %"
     return "> 99.9 %" if 0.9995 < share < 1 else f"{100 * share:.1f} %"
+
+
+def brief(share: float) -> str:
+    """As `percent`, without decimals."""
+    if 0 < share < 0.005:
+        return "< 1 %"
+    return "> 99 %" if 0.995 < share < 1 else f"{100 * share:.0f} %"
 
 
 def short(value: float | None, digits: int = 3) -> str:

@@ -4,9 +4,9 @@ const MAX_STATES_DRAWN = 8, MAX_CUTS_NAMED = 4;
 
 function showColumns({ columns, class_groups: groups, n_rows: nRows }, network, target) {
   const { nodes } = network;
-  const section = byId("columns");
+  const section = byId("columns"), cutting = network.kind !== "effects" || network.pairs.length > 0;
   section.append(el("h3", { class: "between" }, "Each column, by class"),
-    el("p", { class: "muted small" }, `How many rows have each value. Vertical lines are ${network.kind === "effects" ? "the coarse cuts, those of the pairs." : "the cuts between the states of a number."}`));
+    el("p", { class: "muted small" }, `How many rows have each value.${cutting ? ` Vertical lines are ${network.kind === "effects" ? "the coarse cuts, those of the pairs." : "the cuts between the states of a number."}` : ""}`));
   const classes = nodes[target].states;
   const groupName = (group) => (group.length === 1 ? classes[group[0]] : `${group.length} other classes`);
   if (groups.length > 1) section.append(el("ul", { class: "legend", "aria-label": "Colours of the classes" }, groups.map((group, c) => el("li", { class: `class-${c}` }, groupName(group)))));
@@ -19,15 +19,15 @@ function showColumns({ columns, class_groups: groups, n_rows: nRows }, network, 
 
   function fill(element, k) {
     const column = columns[k], node = nodes[k];
-    const remarks = [plural(node.states.length, "state")];
+    const remarks = cutting || !column.edges ? [plural(node.states.length, "state")] : [];
     if (column.missing) remarks.push(`${percent(column.missing / nRows)} missing`);
     if (column.unseen) remarks.push(`${plural(column.unseen, "cell")} unseen in training`);
     if (column.edges) {
-      const cuts = column.cuts.map((x, d) => [x, `cut at ${column.cut_labels[d]}`]);
-      const spoken = column.cut_labels.length ? `cuts at ${column.cut_labels.join(", ")}` : "no cut";
+      const cuts = (cutting ? column.cuts : []).map((x, d) => [x, `cut at ${column.cut_labels[d]}`]);
+      const spoken = cuts.length ? `cuts at ${column.cut_labels.join(", ")}` : "no cut";
       element.append(histogram(column.bars, cuts, `Histogram of ${node.name}, ${spoken}`),
         el("div", { class: "ends muted small", "aria-hidden": "true" }, el("span", {}, column.edges[0]), el("span", {}, column.edges[1])));
-      remarks.push(column.cuts.length > MAX_CUTS_NAMED ? plural(column.cuts.length, "cut") : spoken);
+      if (cutting) remarks.push(cuts.length > MAX_CUTS_NAMED ? plural(cuts.length, "cut") : spoken);
     } else element.append(stateCounts(column, node, nRows));
     element.append(el("p", { class: "muted small" }, remarks.join(" · ")));
   }

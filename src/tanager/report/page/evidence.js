@@ -129,7 +129,9 @@ function makeEvidence(network, target, store) {
     show(words ? new Set(range(target).filter((k) => nodes[k].name.toLowerCase().includes(words))) : null);
   });
   byId("attributes").before(el("label", { class: "search" }, "Find ", find));
+  const zero = network.kind === "effects" ? idleNodes(network, target) : [], idle = new Set(zero.length < target ? zero : []);
   byId("attributes").append(...cards.map(({ card }) => card));
+  if (idle.size) byId("attributes").after(el("p", { class: "muted small", id: "left-out" }, `${plural(idle.size, "attribute")} without any effect ${idle.size === 1 ? "is" : "are"} left out here; Find shows ${idle.size === 1 ? "it" : "them"}.`));
   byId("clear").before(undo);
   byId("clear").addEventListener("click", store.clear);
   byId("share").addEventListener("click", async () => {
@@ -160,8 +162,9 @@ function makeEvidence(network, target, store) {
   }
 
   function show(matches) {
-    cards.forEach(({ card }, k) => { card.hidden = matches !== null && !matches.has(k); });
+    cards.forEach(({ card }, k) => { card.hidden = matches === null ? idle.has(k) : !matches.has(k); });
   }
+  show(null);
 
   return { update, find: show };
 }

@@ -1,4 +1,4 @@
-// Rows that load into what-if, and errors that sort by any column: both are in the page, and scripts make them work.
+// Rows that load into what-if, and errors that sort by their number or by a probability: both are in the page, and scripts make them work.
 
 // A row of the table by its number, as if it were typed into the field of the what-if panel.
 function loadRow(row) {
@@ -17,9 +17,9 @@ function makeSorting(table) {
   if (!table) return;
   const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
   let by = -1, down = true;
-  const key = (row, k) => row.cells[k].textContent.replace(/,/g, "");
+  const key = (row, k) => (row.cells[k].querySelector(".p") ?? row.cells[k]).textContent.replace(/[,<>]/g, "").trim();
   function sort(k) {
-    down = k === by ? !down : k > 2;
+    down = k === by ? !down : k > 0;
     by = k;
     const rows = [...body.rows].sort((a, b) => key(a, k).localeCompare(key(b, k), "en", { numeric: true }));
     body.append(...(down ? rows.reverse() : rows));

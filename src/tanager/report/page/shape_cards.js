@@ -1,5 +1,7 @@
 // Where shapes are shown: beside the network, for a node or a pair, and ranked in a section of their own.
 
+// Attributes whose own effect is smaller, in log odds, are flat in a picture: they come on demand.
+const HARDLY = 0.005;
 const FIRST_SHAPES = 24, FIRST_PAIRS = 12, MOST_TREE_PAIRS = 24, MOST_TRIPLES = 6;
 
 // The class that shapes are drawn for at first: the event, or the most frequent one.
@@ -76,31 +78,24 @@ function showShapes(network, target, store, makePanel) {
   byId("static-shapes").remove();
   section.append(el("div", { class: "head" }, el("label", { class: "small" }, "log odds of ", choice), el("label", { class: "small" }, scale, " same scale for all"), el("span", { class: "buttons" }, correct)), about, panel.panel, mains,
     ...(idle.length ? [el("details", { class: "muted small", id: "idle" }, el("summary", {}, `${plural(idle.length, "attribute")} without any effect`), el("ul", { class: "names" }, idle.map((name) => el("li", {}, name))))] : []), twos, threes, more);
-  // Drawn when scrolled to: a wide table has thousands of steps.
-  const watcher = new IntersectionObserver((entries) => entries.forEach((entry) => {
-    if (!entry.isIntersecting) return;
-    watcher.unobserve(entry.target);
-    entry.target.fill();
-  }), { rootMargin: "600px" });
+  const first = Math.min(FIRST_SHAPES, ranked.filter((node) => nodes[node].importance >= HARDLY).length || ranked.length);
   const shapeCard = (name, remark, pin, fill, below, kind = "column") => {
     const holder = el("div", { class: `card ${kind}` }, el("h3", { title: name }, pin ? el("button", { type: "button", class: "link", onclick: pin }, name) : name), el("p", { class: "muted small" }, remark));
-    holder.fill = () => holder.append(...[fill(), below()].flat().filter(Boolean));
-    watcher.observe(holder);
-    return holder;
+    // A wide table has thousands of steps.
+    return drawLater(holder, () => holder.append(...[fill(), below()].flat().filter(Boolean)));
   };
 
   function draw() {
-    watcher.disconnect();
     const pairs = pairsToDraw(network, MOST_TREE_PAIRS), triples = treeShapes(network)?.triples(MOST_TRIPLES) ?? [];
     const widest = Math.max(...range(target).map((node) => mainEffect(network, node, c).largest));
     about.textContent = `Each attribute's part of the log odds of ${againstWords(classes, c)}, the most important first; in percent: the chance of ${classes[c]} that this makes of an average row, one with the base rate of ${brief(chanceAt(network, c, 0))}.`
       + (network.has_spreads ? ` The band reaches two standard deviations each way: ${network.prepared ? "how far off the curve may be, by what was learnt from the training rows" : "between fits on parts of the training rows"}.` : "") + " Below it: where the training rows are."
       + (network.trees ? " A curve has the part of the trees that depends on the attribute alone, averaged over the others as the training rows have them; what depends on several attributes together is in the pairs and threes below." : "");
-    mains.replaceChildren(...(everything ? ranked : ranked.slice(0, FIRST_SHAPES)).map((node) =>
+    mains.replaceChildren(...(everything ? ranked : ranked.slice(0, first)).map((node) =>
       shapeCard(nodes[node].name, chanceWords(network, c, mainEffect(network, node, c).states.map(({ value }) => value)), () => jump(() => store.pin(node)), () => mainShape(network, node, c, SMALL, same ? widest : 0), () => panel.below("node", node, c))));
     drawPairs(pairs);
     drawTriples(triples);
-    more.hidden = ranked.length <= FIRST_SHAPES && pairs.length <= FIRST_PAIRS;
+    more.hidden = ranked.length <= first && pairs.length <= FIRST_PAIRS;
     more.textContent = everything ? "Show fewer" : `Show all ${plural(ranked.length, "attribute")}${pairs.length ? ` and ${plural(pairs.length, "pair")}` : ""}`;
   }
 

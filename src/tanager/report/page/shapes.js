@@ -31,7 +31,8 @@ function pairEffect(network, { parent, child, table }, c) {
 
 // The chance of a class for an average row, one with the base rate, after a change of its log odds.
 const chanceAt = (network, c, odds) => 1 / (1 + Math.exp(-(network.baseOdds[c] + odds)));
-const brief = (share) => `${Math.round(100 * share)} %`;
+// Whole percentages; a chance that is neither none nor certain does not read as either.
+const brief = (share) => (share > 0 && share < 0.005 ? "< 1 %" : share < 1 && share > 0.995 ? "> 99 %" : `${Math.round(100 * share)} %`);
 const point = (share) => `${(100 * share).toFixed(1)} %`;
 
 const picture = ({ width, height }, words, ...children) => svg("svg", { class: "shape", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words }, ...children);
@@ -85,7 +86,7 @@ function stateBars(network, node, c, size, range_, mark) {
   if (mark >= 0 && !kept.includes(mark)) kept[kept.length - 1] = mark;
   const shown = states.filter(({ code }) => kept.includes(code)).sort((a, b) => (ordered || kind === "numeric" ? a.code - b.code : b.value - a.value));
   const left = Math.min(0.45 * size.width, 16 + 6.4 * Math.max(...shown.map((state) => Math.min(state.name.length, 26)))), w = size.width - left - 12, line = 20;
-  const height = shown.length * line + (states.length > shown.length ? 38 : 20);
+  const height = shown.length * line + (states.length > shown.length ? 50 : 32);
   const px = (x) => left + w / 2 + ((w / 2) * x) / range_;
   const widest = Math.max(...shown.map(({ share }) => share), 1e-12);
   const rows = shown.map(({ name: words, code, value, spread, share }, k) => {
@@ -98,10 +99,11 @@ function stateBars(network, node, c, size, range_, mark) {
       spread ? svg("line", { class: "whisker", x1: px(value - 2 * spread), x2: px(value + 2 * spread), y1: y + 7.5, y2: y + 7.5 }) : null,
       code === mark ? svg("circle", { class: "here", cx: px(value), cy: y + 7.5, r: 4 }) : null);
   });
-  const axis = height - (states.length > shown.length ? 22 : 4);
+  const axis = height - (states.length > shown.length ? 34 : 16);
+  const tick = (x, y, words) => svg("text", { class: `tick ${x > size.width - 24 ? "end" : "middle"}`, x: Math.min(x, size.width - 2), y }, words);
   return picture({ width: size.width, height }, `Log odds of ${name}. ${shown.map(spoken).join("; ")}.`, rows,
     svg("line", { class: "zero", x1: px(0), x2: px(0), y1: 0, y2: shown.length * line }),
-    [-1, 0, 1].map((sign) => ticks(0, range_, 3).at(-1) * sign).map((x) => svg("text", { class: "tick middle", x: Math.min(px(x), size.width - 26), y: axis }, `${short(x, 2)} (${brief(chanceAt(network, c, x))})`)),
+    [-1, 0, 1].map((sign) => ticks(0, range_, 3).at(-1) * sign).map((x) => [tick(px(x), axis, short(x, 2)), tick(px(x), axis + 12, brief(chanceAt(network, c, x)))]).flat(),
     states.length > shown.length ? svg("text", { class: "tick", x: 4, y: height - 4 }, `the ${shown.length} of ${states.length} states that matter most`) : null);
 }
 

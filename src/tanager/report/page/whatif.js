@@ -88,7 +88,7 @@ function makeOutcome(network, target, model, missingRule, base, store, decision,
 
   function label(part, codes) {
     if (part.node === target) return part.base ? ["base rate", `of ${nodes[target].name}`] : ["baseline:", base.baseline];
-    if (part.rest) return [missingRule.rest, missingRule.meaning];
+    if (part.rest) return ["what is not given", missingRule.meaning];
     const both = part.other === undefined ? [part.node] : [part.node, part.other];
     return [both.map((node) => nodes[node].name).join(" & "), both.map((node) => words(node, codes[node], part)).join(" & ")];
   }
