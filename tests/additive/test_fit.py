@@ -227,7 +227,7 @@ def test_a_fit_made_again_is_the_same_bit_for_bit():
 @EACH
 def test_where_choices_are_made_on_some_of_the_rows_the_order_of_rows_changes_nothing(name, monkeypatch):
     (X, y), on_all = table(name), fitted(name)
-    monkeypatch.setattr(fit_module, "MAX_ROWS", 2 * len(y) // 3)
+    monkeypatch.setattr(folds_module, "ALL_ROWS", len(y) // 2)
     order = np.random.default_rng(3).permutation(len(y))
     one, other = (AdditiveClassifier().fit(X.iloc[rows], y.iloc[rows]) for rows in (np.arange(len(y)), order))
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=0, atol=1e-9)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tanager.additive.bases import Pairs, Terms, coarse_shares, pair_parts
 from tanager.additive.choose import CLOSE, PAIRS_PER_ATTRIBUTE, Fitter, Mixture, Search
-from tanager.additive.folds import MAX_FITTED, MAX_ROWS, N_FOLDS, Folds, Sample
+from tanager.additive.folds import MAX_FITTED, N_FOLDS, Folds, Sample
 from tanager.additive.model import AdditiveModel, AdditiveTrace
 from tanager.additive.objective import Objective, probabilities
 from tanager.additive.pairs import MAX_PAIRED, rank_pairs
@@ -96,7 +96,7 @@ class _Fit:
         shares = [_shares(sample, a, column) for a, column in enumerate(self.attributes)]
         unknown = bool((sample.codes == [column.n_states for column in self.attributes]).any())
         terms = Terms.of(self.attributes, shares, sample.n_rows, unknown, self.options.monotone)
-        folds = Folds.of(sample, n_classes, MAX_ROWS)
+        folds = Folds.to_choose(sample, n_classes)
         search = Search(folds, terms, n_classes, self._rank)
         mixture = search.choose(self._n_pairs, must=self.options.pairs != "auto")
         choice = None

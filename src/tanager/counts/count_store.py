@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from itertools import islice
 from math import prod
@@ -104,6 +105,12 @@ class CountStore:
                 self._refuse(f"the tables of all pairs of {self.n_attributes:,} attributes", cells, widest)
             self._pairs = self.rows.sum(self.engine.count_pairs, "count")
         return self._pairs
+
+    def of_rows(self, rows: Rows) -> CountStore:
+        """The same counts, of the same rows in another order."""
+        other = copy(self)
+        other.rows = rows
+        return other
 
     def of_attributes(self, attributes: Sequence[int]) -> CountStore:
         """Counts of the same rows with these attributes only, in this order."""

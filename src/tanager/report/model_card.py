@@ -252,7 +252,8 @@ def limit_sentences(content: dict[str, Any]) -> list[str]:
 
 def card_markdown(card: dict[str, Any]) -> str:
     """The card as Markdown; names are text, whatever they hold."""
-    lines = [f"# {_plain(card['title'])}", "", f"Model card for {_plain(card['class'])}, {card['date']}.", ""]
+    lines = [f"# {_plain(card['title'])}", "", f"{_plain(card['model'])}.", ""]
+    lines += [f"Model card for {_plain(card['class'])}, {card['date']}.", ""]
     for name, sentences in card["sections"]:
         lines += [f"## {name}", "", *(f"- {_plain(sentence)}" for sentence in sentences), ""]
         if name == "Quality" and card["measures"]:

@@ -78,6 +78,11 @@ def relative_weights(weights: Array, unit: float) -> Array:
     return (weights / unit).astype(np.float32).astype(np.float64)
 
 
+def in_canonical_order(batch: EncodedBatch) -> EncodedBatch:
+    """The same rows, ordered by what they hold: sums over them are then the same to the last digit."""
+    return batch.take(np.argsort(_keys(batch, batch.outline.least_weight or 1.0), kind="stable"))
+
+
 @dataclass(frozen=True)
 class RowKinds:
     """Rows that are equal, weights included, are a kind. All arrays are (n_kinds,), by ascending key.
