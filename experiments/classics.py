@@ -1,4 +1,4 @@
-"""Which of the classics pays where, from the field's results.
+"""The Bayesian network classifiers of the literature by rank, from the results of `make experiments`.
 
     .venv-field/bin/python -m experiments.classics [--max-rows N] [--jobs N]
 
