@@ -1,6 +1,6 @@
 """AODE against scikit-bayes' AnDE: seconds by the wall to fit and to predict, and the same probabilities on its terms.
 
-Ours has two threads, where scikit-bayes has one. On an idle machine.
+Ours uses two threads, scikit-bayes one. Needs an idle machine.
 """
 
 from __future__ import annotations

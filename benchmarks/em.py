@@ -1,7 +1,7 @@
-"""Training with gaps: EM on 100,000 rows of a TAN of 30 attributes of 5 states, 20 % of the cells missing.
+"""Training with missing cells: EM on 100,000 rows of a TAN of 30 attributes of 5 states, 20 % of the cells missing.
 
-One iteration is the time of one more `max_iter`, the rows prepared. Prediction has 10 % of the cells missing, and is
-measured against the same rows complete.
+One iteration is the additional time of one more `max_iter`, with prepared rows. In predictions 10 % of the cells are
+missing; the same rows without missing cells are the reference.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Exports: rows a second of one core's time on each engine, of a model of 20 numbers, and the size of its files.
+"""Exports: rows per second of processor time on each engine, of a model of 20 numbers, and the size of its files.
 
-The model is the default without trees: effects of attributes and pairs. DuckDB and onnxruntime use all cores, and are
-as many times faster by the clock. SQLite, node and Python run on fewer rows. Writes docs/export_speed.md.
+The model is the additive model without trees: effects of attributes and pairs. DuckDB and onnxruntime use all cores, so
+they are faster by the clock. SQLite, node and Python run on fewer rows. Writes docs/export_speed.md.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from experiments.commit import commit
 from tanager import AdditiveClassifier, export, save_model
 
 N_ROWS, N_TRAINING, N_ATTRIBUTES = 1_000_000, 20_000, 20
@@ -65,8 +66,8 @@ def main() -> None:
     n_bins = max(len(column.states) for column in clf.model_.columns)
     lines = [
         f"A model of {N_ATTRIBUTES} numbers in {n_bins} bins each and {len(clf.model_.pairs)} pairs, on a machine "
-        f"with {os.cpu_count()} cores ({time.strftime('%Y-%m-%d')}, load {os.getloadavg()[0]:.0f}):",
-        "\n| engine | rows/s of a core | aim |\n| --- | ---: | ---: |",
+        f"with {os.cpu_count()} cores ({time.strftime('%Y-%m-%d')}, {commit()}, load {os.getloadavg()[0]:.0f}):",
+        "\n| engine | rows per second of a core | aim |\n| --- | ---: | ---: |",
     ]
     with tempfile.TemporaryDirectory() as folder:
         engines: dict[str, tuple[Callable[[], float], str]] = {

@@ -55,7 +55,7 @@ def fold(name: str) -> tuple[pa.Table, NDArray[np.str_], pa.Table, NDArray[np.st
 
 
 def peer(spec: str) -> object:
-    """Another library's classifier, with categories and gaps as they are."""
+    """Another library's classifier, with categories and missing cells as they are."""
     warnings.simplefilter("ignore")
     return parse_estimator(spec).set_params(preparation="native")
 

@@ -1,7 +1,7 @@
 """Exact inference with missing cells in a TAN of 30 attributes of 5 states, 100,000 rows, against pyAgrum row by row.
 
 pyAgrum infers 300 of the rows; its time is scaled to all of them. A missing cell of a prediction is an unseen value.
-Averaging over gaps is timed by the processor's clock, of categories and of numbers.
+Averages over unknown cells are timed by the processor's clock, for categories and for numbers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def posteriors(network: Network, X: NDArray[np.int64]) -> None:
-    codes = with_gaps(X, 0.2)
+    codes = with_missing(X, 0.2)
     work = network.class_tree
     work.posterior(network.tables, codes)
     ours, found = best_time(lambda: work.posterior(network.tables, codes))
@@ -53,7 +53,7 @@ def posteriors(network: Network, X: NDArray[np.int64]) -> None:
 def counts(network: Network, X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
     tree = JunctionTree.of(network.dag, network.n_states)
     for what, classes in (("", y), (", no class labels", np.full(N_ROWS, 2))):
-        codes = with_gaps(X, 0.2)
+        codes = with_missing(X, 0.2)
         codes[:, -1] = classes
         tree.expected_counts(network.tables, codes)
         ours, _ = best_time(lambda codes=codes: tree.expected_counts(network.tables, codes))
@@ -80,31 +80,31 @@ def predictions(X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
 
 
 def averages(X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
-    """Discriminative models, which average over what gaps may hold; fitted to a fifth of the rows."""
+    """Discriminative models, which average over the values of unknown cells; fitted to a fifth of the rows."""
     generator = np.random.default_rng(0)
     missing, numbers = generator.random(X.shape) < 0.1, X / 2 + generator.normal(size=X.shape)
     for name, clf, rows, holes in (
         ("TAN + conditional", TANClassifier(categorical_features="all"), X, np.where(missing, -1, X)),
-        ("default", BayesianNetworkClassifier(categorical_features="all"), X, np.where(missing, -1, X)),
-        ("default, numbers", AdditiveClassifier(), numbers, np.where(missing, np.nan, numbers)),
+        ("additive model", AdditiveClassifier(categorical_features="all"), X, np.where(missing, -1, X)),
+        ("additive model, numbers", AdditiveClassifier(), numbers, np.where(missing, np.nan, numbers)),
     ):
         clf.fit(rows[: N_ROWS // 5], y[: N_ROWS // 5])
-        clf.predict_proba(holes[:3_000])  # learns what gaps may hold, and compiles
+        clf.predict_proba(holes[:3_000])  # compiles
         clock, row = time.process_time, holes[missing.sum(axis=1) == 5][:1]
         all_rows, _ = best_time(lambda clf=clf, holes=holes: clf.predict_proba(holes), clock=clock)
         one_row, _ = best_time(lambda clf=clf, row=row: clf.predict_proba(row), 20, clock)
-        print_row(f"averaging over gaps, {name}, 10 % missing", all_rows, "", None, "under 3 s")
-        print_row(f"averaging over gaps, {name}, one row with 5 gaps", one_row, "", None, "under 5 ms")
+        print_row(f"averages, {name}, 10 % of the cells unknown", all_rows, "", None, "under 3 s")
+        print_row(f"averages, {name}, one row with 5 unknown cells", one_row, "", None, "under 5 ms")
 
 
 def memory(network: Network, X: NDArray[np.int64]) -> None:
     for n_rows in (N_ROWS // 2, N_ROWS):
-        codes = with_gaps(X[:n_rows], 0.2)
+        codes = with_missing(X[:n_rows], 0.2)
         peak = peak_memory(lambda codes=codes: network.class_tree.posterior(network.tables, codes))
         print(f"\nPeak memory for P(class | cells present) of {n_rows:,} rows: {peak:.1f} MB.")
 
 
-def with_gaps(X: NDArray[np.int64], share: float) -> NDArray[np.uint8]:
+def with_missing(X: NDArray[np.int64], share: float) -> NDArray[np.uint8]:
     """Codes of the attributes with a share of them missing, and of the class, all missing; column-major."""
     missing = np.random.default_rng(1).random(X.shape) < share
     codes = np.column_stack([np.where(missing, N_STATES, X), np.full(len(X), 2)])

@@ -1,10 +1,10 @@
-"""How often intervals of P(class | row) hold the truth: simulated tables; writes docs/coverage.md.
+"""How often intervals of P(class | row) contain the true probability, on simulated tables; writes docs/coverage.md.
 
     python -m benchmarks.interval_coverage [number of tables] [output]
 
-Truths drawn from the prior, with the structure given, are for "dirichlet". Smooth truths and trees, with everything
-chosen by the classifier, are for the default interval, beside "bootstrap"; truths of three to twenty classes are for
-the default interval alone.
+"dirichlet" is measured on truths drawn from the prior, with the structure given. The default interval and "bootstrap"
+are measured on smooth truths and trees, with everything chosen by the classifier, and the default interval also on
+truths of three to twenty classes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """MDLP on covtype's ten numeric columns: time against the packages on PyPI that install, and whether the cuts agree.
 
-Peers are taken where they can be imported: Orange3, whose EntropyMDL is the fastest that installs, and fimdlp, which
-needs minutes for all rows and so gets fewer; its cuts are others where values are tied (on iris too).
+Peers are timed if they are installed: Orange3, whose EntropyMDL is the fastest of them, and fimdlp, which would need
+minutes for all rows and gets fewer. Its cuts differ if values are tied (on iris too).
 """
 
 from __future__ import annotations

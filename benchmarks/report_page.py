@@ -1,8 +1,8 @@
 """The report page in a browser: how large it is, and when it is ready to be used.
 
 1,000 rows of 60 columns of numbers, 3 classes, main effects and 87 pairs (the tables of the pairs are drawn at random,
-as large as learnt ones), with rows, classes and quality on the page. Ready is what the browser says from the begin of
-the navigation until every section is drawn and listens; the best of several times, each in an empty page. Needs
+as large as learnt ones), with rows, classes and quality on the page. *Ready* is the time from the start of the
+navigation until every section is drawn and usable; the best of several, each in an empty page. Needs
 chromium and chromedriver on the path, and selenium.
 """
 

@@ -1,7 +1,7 @@
 """The optimal TAN from a table of integer codes to a fitted classifier, against naive Bayes and against other TANs.
 
-Peers run where they are there: pyAgrum and pgmpy if they can be imported, Weka if $WEKA_JAR names its jar and there is
-a java. Slow ones get fewer rows; ours is then timed on the same rows.
+Peers are timed if they are installed: pyAgrum, pgmpy, and Weka if $WEKA_JAR names its jar and there is a java. Slow
+peers get fewer rows; ours is then timed on the same rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One table in every type and layout: TAN-fCLL fitted and predicting, against the same table in row-major int64.
 
-The machine's memory is read first, as a measure of what can be had. 1,000,000 x 100 numbers of four values, and
-1,000,000 x 30 words, which are asked to take at most 0.4 s. "Own objects": no two cells are the same Python object.
+The speed of reading memory is measured first, for comparison. 1,000,000 x 100 numbers of four values, and
+1,000,000 x 30 words, which should take at most 0.4 s. "Own objects": no two cells are the same Python object.
 """
 
 from __future__ import annotations

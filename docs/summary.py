@@ -48,8 +48,8 @@ def billion(page: str) -> Iterator[str]:
     for step, work, constant, seconds in steps:
         yield f"| {step} | {work} | {constant} | {' | '.join(f'{rounded(seconds / n)} s' for n in MACHINES)} |"
     yield "| codes kept | n (m + 1) bytes | 1 byte a cell | 200 GB, on disk | 20 GB | 2 GB |"
-    yield f"\nA gradient on [Dask](dask.md) has a round trip of 10 to {1_000 * ROUND_TRIP:.0f} ms, so more workers stop"
-    yield "paying where their own part takes about that long: for this table near"
+    yield f"\nA gradient on [Dask](dask.md) has a round trip of 10 to {1_000 * ROUND_TRIP:.0f} ms. More workers do not"
+    yield "help once the part of each worker takes about that long: for this table at about"
     yield f"{rounded(cell * cells / ROUND_TRIP)} machines."
 
 

@@ -2,9 +2,9 @@
 A table with missing values
 ===========================
 
-The wine table of scikit-learn gets a text column and a boolean column, and loses one cell in five. It is fitted as it
-is. Missing is then a state of its own in every column: the model learns whether a missing cell is informative. A query
-leaves cells unknown instead, and averages over their possible values.
+The wine table of scikit-learn gets a text column and a boolean column, and one cell in five is removed. The model needs
+no preparation of the table. Missing is a state of its own in every column: the model learns whether a missing cell is
+informative. A query leaves cells unknown instead, and averages over their possible values.
 """
 
 import matplotlib.pyplot as plt
@@ -24,7 +24,7 @@ X = X.mask(np.random.default_rng(0).random(X.shape) < 0.2)
 print(X[["strength", "pale", "proline"]].head())
 
 # %%
-# Fit it as it is.
+# Fit the table without preparation.
 
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
 clf = AdditiveClassifier().fit(X_train, y_train)

@@ -21,7 +21,7 @@ for step in clf.trace_.structure[:5]:
     print(f"{step.action}: gains {step.gain:.1f}, score {step.score:.1f}")
 
 # %%
-# What the tree is worth, on rows that were held out.
+# The quality of the tree on held-out rows, beside naive Bayes and the additive model.
 
 models = {
     "naive Bayes": NaiveBayesClassifier(parameters="frequency"),
@@ -35,7 +35,7 @@ for name, model in models.items():
     print(f"{name:16s} {result['test_accuracy'].mean():10.3f} {-result['test_neg_log_loss'].mean():10.3f}")
 
 # %%
-# The network. An edge is as wide as the information between its ends.
+# The network. The width of an edge is the information between its ends.
 
 plot_network(clf.model_)
 plt.show()

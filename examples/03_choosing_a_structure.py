@@ -29,7 +29,7 @@ for name, parents in by_hand.items():
     print(f"{name:12s}", "  ".join(f"{score} {value:9.2f}" for score, value in scores.items()))
 
 # %%
-# Found by BIC.
+# The best structures by BIC.
 
 learners = {
     "best forest": Tree(forest=True),
@@ -49,7 +49,7 @@ search = GridSearchCV(BayesianNetworkClassifier(criterion="bic"), grid, scoring=
 print(f"Best by cross-validation: {search.best_params_}, log loss {-search.best_score_:.3f}")
 
 # %%
-# The default needs no such choice: its folds are inside.
+# The additive model needs no such search: `fit` chooses on folds.
 
 default = -cross_val_score(AdditiveClassifier(), X, y, scoring="neg_log_loss", cv=3).mean()
 print(f"The default: log loss {default:.3f}")

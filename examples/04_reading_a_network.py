@@ -2,7 +2,7 @@
 Reading a network
 =================
 
-A Bayesian network classifier is a network: it has tables to read, answers queries and can be sampled.
+A Bayesian network classifier is a Bayesian network. Its tables can be read, and it answers queries and draws rows.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ network = TANClassifier(criterion="ll", parameters="frequency", root="petal leng
 print("Edges:", *(f"{parent} -> {child}" for parent, child in network.edges), sep="\n  ")
 
 # %%
-# A question may be about any nodes given any others. A number is put into its bin.
+# A query gives P(any nodes | any others). A number is put into its bin.
 
 print("P(species | petal length 4.9, sepal length 6)")
 answer = network.query("species", {"petal length": 4.9, "sepal length": 6.0})
@@ -30,18 +30,18 @@ print("P(petal width | virginica)")
 print("  ", {state: round(p, 3) for state, p in network.query("petal width", {"species": "virginica"}).items()})
 
 # %%
-# How probable a row is, the cells that are not given summed out: a low value marks an unusual row.
+# The log probability of the observed cells of a row. A low value marks an unusual row.
 
 flowers = pd.DataFrame({"petal length": [1.4, 1.4], "petal width": [0.2, 2.0]})
 print(f"log P of a usual and an unusual flower: {network.log_likelihood(flowers).round(2)}")
 
 # %%
-# Rows drawn from the network, in the words of its states.
+# Rows drawn from the network, as states.
 
 print(pd.DataFrame(network.sample(3, random_state=0)))
 
 # %%
-# The table of a node: a row for each configuration of its parents, a column for each of its states.
+# The table of a node has a row for each configuration of its parents and a column for each of its states.
 
 plot_table(network.table("petal width"))
 plt.show()

@@ -25,7 +25,7 @@ for batch in np.array_split(np.arange(len(X_stream)), 12):
     print(f"after row {rows[-1]:4d}: {bins:3d} bins, accuracy {accuracy[-1]:.3f}")
 
 # %%
-# The same as all at once.
+# The model equals the model of one fit on all rows.
 
 at_once = NaiveBayesClassifier().fit(X_stream, y_stream)
 difference = np.abs(clf.predict_proba(X_test) - at_once.predict_proba(X_test)).max()

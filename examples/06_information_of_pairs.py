@@ -28,7 +28,7 @@ print("Pairs that tell the same twice:")
 print(pairs.tail(3).round(3).to_string(index=False))
 
 # %%
-# For the score ``ll`` the gain of an edge is N I(X;Y|C), so the tree of TAN is the one with the most of it.
+# For the score ``ll`` the gain of an edge is N I(X;Y|C), so TAN chooses the tree with the largest sum of I(X;Y|C).
 
 first = TANClassifier(criterion="ll", parameters="frequency").fit(X, y).trace_.structure[0]
 parent, child = first.action.removeprefix("add ").split(" -> ")
@@ -37,7 +37,7 @@ print(f"{first.action}: gain {first.gain:.3f}, N I(X;Y|C) = {weight:.3f}")
 assert np.isclose(first.gain, weight)
 
 # %%
-# All interactions at a glance.
+# All interactions.
 
 interaction = found.interaction
 largest = np.abs(interaction).max()

@@ -22,31 +22,31 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, strati
 clf = AdditiveClassifier().fit(X_train, y_train)
 
 # %%
-# The row that the classifier is least sure of.
+# The row with the least certain prediction.
 
 unsure = X_test.iloc[[clf.predict_proba(X_test).max(axis=1).argmin()]]
 row = explain(clf, unsure)[0]
 print(row)
 
 # %%
-# What would change the decision: the smallest changes of one cell.
+# Counterfactuals: the smallest changes of one cell that change the decision.
 
 print(counterfactuals(clf, unsure, cells=1)[0])
 
 # %%
-# How strong the attributes are overall, by what held-out rows lose without them.
+# The importance of the attributes: how much the log-likelihood of held-out rows falls without each.
 
 print("\n".join(str(explain(clf, X_test, y_test)).splitlines()[:8]))
 
 # %%
-# One page about the model, to be opened in a browser. Here it goes to a temporary folder.
+# The report page, which opens in a browser. Here it is written to a temporary folder.
 
 with tempfile.TemporaryDirectory() as folder:
     page = report(clf, X_test, y_test, Path(folder, "report.html"))
     print(f"{page.name}: {page.stat().st_size / 1024:.0f} KB")
 
 # %%
-# The parts of the prediction, largest first.
+# The parts of the prediction, the largest first.
 
 plot_waterfall(row, max_attributes=10)
 plt.show()

@@ -30,7 +30,7 @@ else:
     print(sites["class"].value_counts().to_string())
 
 # %%
-# Naive Bayes and a tree, by frequencies and by tables that are made to tell the classes apart; then the default.
+# Naive Bayes and a tree, with frequencies and with conditional tables; then the additive model.
 
 if sites is not None:
     X, y = sites.drop(columns="class"), sites["class"]
@@ -43,7 +43,7 @@ if sites is not None:
         print(f"{structure:12s} {parameters:12s} {accuracy:10.3f} {loss:10.3f}")
 
 # %%
-# What each position tells of a site. The pattern is much the same from either end.
+# The information of each position about the class. The pattern is nearly symmetric.
 
 if sites is not None:
     found = information(X, y)

@@ -2,8 +2,8 @@
 An expert's network, tuned
 ==========================
 
-An expert draws a network and guesses its probabilities. ``tune`` keeps the structure and changes the probabilities, no
-more than the data support, so that a chosen query is answered better. It lists the tables that moved.
+An expert draws a network and guesses its probabilities. ``tune`` keeps the structure and changes the probabilities, as
+far as the data support it, so that the network answers a query better. The result lists the tables that changed.
 
 The table is scikit-learn's breast cancer table, in words. The network is made up for this example.
 """
@@ -54,13 +54,13 @@ rows = pd.DataFrame(
 print(rows.head(3))
 
 # %%
-# Tuned for one question: the diagnosis, given the rest. The figures are of rows that were held out.
+# Tuned for one query: the diagnosis, given the other cells. The figures are for held-out rows.
 
 result = tune(expert, rows, query="diagnosis")
 print(result)
 
 # %%
-# What the two networks answer.
+# The answers of the two networks.
 
 seen = {"size": "medium", "outline": "dented"}
 for name, network in {"guessed": expert, "tuned": result.network}.items():

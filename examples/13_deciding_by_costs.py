@@ -2,8 +2,8 @@
 Deciding by costs
 =================
 
-A missed malignant tumour costs as much as twenty needless second looks. The probabilities do not change; the decision
-is the class with the least expected cost.
+A missed malignant tumour costs as much as twenty unnecessary second looks. The probabilities do not change. The
+decision is the class with the least expected cost.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ clf = AdditiveClassifier().fit(X_train, y_train)
 decider = FixedDecisionClassifier(clf, costs={("malignant", "benign"): 20}).fit(X_train, y_train)
 
 # %%
-# The plain rule and the decision, by what their mistakes cost on rows that were held out.
+# The costs of both rules on held-out rows.
 
 for name, decided in {"most probable": clf.predict(X_test), "least cost": decider.predict(X_test)}.items():
     missed = int(((y_test == "malignant") & (decided == "benign")).sum())
@@ -28,7 +28,7 @@ for name, decided in {"most probable": clf.predict(X_test), "least cost": decide
     print(f"{name:14s} missed {missed}, needless {needless}, cost {20 * missed + needless}")
 
 # %%
-# The cost of every threshold. Theory says 1 / 21.
+# The cost of every threshold. The least expected cost is at 1 / 21.
 
 p = clf.predict_proba(X_test)[:, list(clf.classes_).index("malignant")]
 thresholds = np.linspace(0.005, 0.8, 160)

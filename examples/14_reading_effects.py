@@ -14,7 +14,7 @@ from tanager import AdditiveClassifier, explain
 from tanager.plots import effects
 
 # %%
-# Rows of which the truth is known: risk rises with age, is least at a middling dose, and one drug helps the young only.
+# Simulated rows: the risk rises with age, is lowest at a medium dose, and drug B helps people under 50 only.
 
 generator = np.random.default_rng(0)
 n_rows = 2_000
@@ -33,7 +33,7 @@ clf = AdditiveClassifier().fit(X, y)
 print(explain(clf))
 
 # %%
-# The pair of drug and age is found; shoe size is not informative.
+# The model has the pair of drug and age. Shoe size is not informative.
 
 effects(clf.model_)
 plt.show()

@@ -48,12 +48,12 @@ for name, model in models.items():
     print(f"{name:10} log-loss {log_loss(y_test, p):.3f}   error {error:.1%}   {len(X_test)} test rows")
 
 # %%
-# The rank of three models on 171 rows is mostly chance. The README has the comparison over many tables.
+# On 171 rows the order of three models is mostly chance. The README compares models over many tables.
 
 # %%
 # Quality
 # -------
-# Cross-validation on the training rows, with intervals, beside the base rate.
+# Cross-validated quality on the training rows, with intervals. *Base rate alone* is a model without attributes.
 
 clf = models["Tanager"]
 quality = cross_validate_model(clf, X_train, y_train)
@@ -87,7 +87,7 @@ print(counterfactuals(clf, uncertain, most=2)[0])
 # %%
 # A decision
 # ----------
-# A missed malignant tumour costs 20 times as much as a needless second look. The probabilities stay the same.
+# A missed malignant tumour costs 20 times as much as an unnecessary second look. The probabilities stay the same.
 
 decider = FixedDecisionClassifier(AdditiveClassifier(), costs={("malignant", "benign"): 20}).fit(X_train, y_train)
 for name, model in {"most probable class": clf, "least expected cost": decider}.items():
@@ -97,4 +97,4 @@ for name, model in {"most probable class": clf, "least expected cost": decider}.
     print(f"{name}: {missed} malignant missed, {needless} benign called back, cost {20 * missed + needless}")
 
 # %%
-# The second rule has the lower cost on average. On 171 rows a few tumours decide which one is ahead.
+# The second rule has the lower expected cost. On 171 rows a few tumours decide which rule costs less.

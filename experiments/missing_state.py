@@ -1,4 +1,4 @@
-"""Whether networks with conditional tables gain where a missing cell is a state of its own: log-loss on 5 folds.
+"""Networks with conditional tables, with a missing cell as a state or averaged over: log-loss on 5 folds.
 
     python -m experiments.missing_state
 

@@ -1,4 +1,4 @@
-"""fCLL 2011: what moves TAN-fCLL's Z against TAN-LL and against the others."""
+"""fCLL 2011: which readings change Z of TAN-fCLL against TAN-LL and against the others."""
 
 from __future__ import annotations
 

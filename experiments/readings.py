@@ -1,4 +1,4 @@
-"""The papers and the field read in other ways: what moves the figures that are not as published or asked for.
+"""Other readings of the papers' protocols, and other splits of the field: which of them change the figures.
 
     .venv-field/bin/python -m experiments.readings ["The field today" ...]
 

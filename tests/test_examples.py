@@ -20,6 +20,7 @@ import tanager.parameters
 import tanager.plots
 import tanager.scores
 import tanager.structure
+from benchmarks.run import about, read_sections, renewed
 from experiments.second_half import put_comparison
 from tanager.cli.main import run
 from tanager.cli.options import registered_names
@@ -106,6 +107,13 @@ def test_the_constants_of_the_page_on_scale_are_those_of_the_benchmarks():
     text, results = (ROOT / "docs/scale.md").read_text(), (ROOT / "benchmarks/RESULTS.md").read_text()
     written = summary["put_between"](text, "a billion rows", "\n".join(summary["billion"](results)))
     assert written == text, "the table in docs/scale.md is old: run `make summary`"
+
+
+def test_every_section_of_the_benchmarks_is_of_its_benchmark_and_names_a_commit_or_is_marked():
+    sections = read_sections()
+    assert len(sections) > 10
+    for name, section in sections.items():
+        assert renewed(section, about(name)) == section, f"benchmarks/RESULTS.md: run `python -m benchmarks.run {name}`"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,13 @@ ROOT = Path(__file__).parents[2]
 RESULTS, PAGE = ROOT / "experiments/RESULTS.md", ROOT / "docs/papers_table.md"
 LEVEL = 0.05
 
+SOURCE = (
+    "Written by `python -m experiments.papers.summary` from `experiments/RESULTS.md`, which has dates and versions."
+)
+BY_TRYING = (
+    "Found by trying other readings of the protocol. A reading that was chosen because it shows a result is no "
+    "evidence for it, so these are not counted above:"
+)
 AS_PRINTED = {
     "Zhou 2002, table 4-2": "Zhou 2002, table 4-2: complete data",
     "Zhou 2002, table 4-3": "Zhou 2002, table 4-3: a quarter of all cells removed at random",
@@ -39,6 +46,7 @@ def main() -> None:
 
 def write(page: str) -> Iterator[str]:
     yield "<!-- written by experiments/papers/summary.py; do not edit -->"
+    yield from ("", SOURCE)
     yield from ("", "| paper | published tests with p < .05 | same sign and p < .05 here | which are not |")
     yield "| --- | ---: | ---: | --- |"
     counted = {paper: count_tests(page, title) for paper, title in AS_PRINTED.items()}
@@ -47,7 +55,7 @@ def write(page: str) -> Iterator[str]:
         yield f"| {paper} | {len(tests)} | {len(tests) - len(missed)} | {'; '.join(missed) or 'none'} |"
     every = [holds for tests in counted.values() for holds in tests.values()]
     yield f"| **all, by the protocol as printed** | **{len(every)}** | **{sum(every)}** | |"
-    yield from ("", "Found by trying other readings of the protocol, and not counted above:", "")
+    yield from ("", BY_TRYING, "")
     for paper, title in AS_READ.items():
         tests = count_tests(page, title)
         yield f"- {paper}: {sum(tests.values())} of {len(tests)}, with the reading in its section of the results."

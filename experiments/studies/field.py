@@ -75,6 +75,8 @@ NOTES = (
     "for gaps. Gradient boosting (LightGBM, XGBoost, CatBoost, ChimeraBoost) and EBM: categories and gaps as they are; "
     "for CatBoost a gap of a category is one more category. SVC's probabilities: Platt's, by 5 folds.",
     "A class unseen in training gets 1 / (rows + classes); a probability below 1e-15 counts as 1e-15.",
+    "Rules of tanager default and the priors of conditional were chosen on these sets and folds, so their figures are "
+    "optimistic for new sets. The README has the half of the sets on which the additive model's rules were not chosen.",
 )
 SLOW_NOTE = (
     f"The exception is LightGBM ({N_TRIALS} trials), tuned by random search on {N_FOLDS} folds of its training rows by "

@@ -1,7 +1,8 @@
-"""What the effects of a term are: a smooth curve along ordered bins, a number for each category, products for a pair.
+"""The basis functions of a term: a smooth curve along ordered bins, a number for each category, products for a pair.
 
-An ordered attribute's curve is a random walk along its bins: the penalty is on the squared steps, so that many fine
-bins share strength. The walk is turned to its smoothest parts, of which a few are enough.
+The curve of an ordered attribute has a random-walk (first-difference) prior: the penalty is on the squared steps from
+bin to bin, so that a fine bin is estimated together with its neighbours. The basis is rotated to its principal
+components, of which the smoothest are kept.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ FULL_STEPS = 4
 
 @cache
 def random_walk(n: int, most: int) -> Array:
-    """(n, parts) a random walk along n bins, in its smoothest parts, at most so many.
+    """(n, components) the basis of the random-walk prior on n bins: at most `most` components, the smoothest first.
 
-    The walk is T u with a penalty on u^2, T the bins by the steps up to them. Turned to the eigenvectors of T' T it is
-    the same curve under the same prior, but its parts are uncorrelated over equally frequent bins, which the optimiser
-    needs. The smoothest have the largest variance.
+    The curve is T u with a penalty on u^2, T being the bins by the steps up to them. Rotated to the eigenvectors of
+    T' T it is the same curve under the same prior, but its components are uncorrelated over equally frequent bins, as
+    the optimiser needs. The smoothest have the largest variance.
     """
     steps = np.tri(n)[:, 1:]
     steps = steps - steps.mean(axis=0)
@@ -48,7 +49,7 @@ def random_walk(n: int, most: int) -> Array:
 
 
 def step_size(n: int) -> float:
-    """Of a walk along n bins, in units of 1 / sqrt(lambda)."""
+    """The standard deviation of a step of the prior on n bins, in units of 1 / sqrt(lambda)."""
     return float(np.sqrt(min(1.0, FULL_STEPS / max(1, n - 1))))
 
 

@@ -1,8 +1,8 @@
-"""What is chosen on folds: how strongly terms are regularised, which pairs there are, and a sparse variant.
+"""The choice on folds: the regularisation strength of terms, the pairs, and a sparse variant.
 
-Every fit that is tried is a variant of the model. The model is a weighted mean of some of them: starting from the best
-on the validation rows, each of the others is averaged in with the weight that lowers the validation loss most, so that
-no choice is a cliff.
+Every candidate fit is a variant of the model. The model is a weighted mean of some of them: starting from the best on
+the validation rows, each of the others is averaged in with the weight that lowers the validation loss most. So a small
+change of the rows changes the model little.
 """
 
 from __future__ import annotations

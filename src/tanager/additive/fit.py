@@ -1,4 +1,4 @@
-"""The additive model from rows: what is chosen on folds, then terms and trees on all rows."""
+"""The additive model from rows: the choice on folds, then the fit of terms and trees on all rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def fit_additive(
     random_state: int = 0,
     report: Callable[[str], None] | None = None,
 ) -> tuple[AdditiveModel, AdditiveTrace]:
-    """The model of these rows, and what was chosen.
+    """The model of these rows, and the trace of its choices.
 
     rows          at both granularities (`table.binning`)
     columns       the attributes in the order of the rows, and then the class

@@ -32,10 +32,9 @@ class AdditiveModel(HasColumns):
     log P(c | x) = intercept[c] + sum_i mains[i][x_i, c] + sum_(i, j) tables[i, j][x_i, x_j, c] + forest(x)[c]
                    - log sum_c' exp(...)
 
-    A Bayesian network with a table over all parents can be written so with effects of any order. The additive model is
-    more general, as the sums need no normalising (Roos et al. 2005, theorem 2), and narrower, as readable terms stop at
-    pairs: three attributes and more act together through the trees alone. There is no P(attributes): the model cannot
-    be sampled, and only the class can be asked for.
+    Naive Bayes and TAN are special cases, as the sums need no normalising (Roos et al. 2005, theorem 2). Readable terms
+    have at most two attributes; only trees combine three and more. There is no P(attributes): the model cannot be
+    sampled, and a query gives the probabilities of the class only.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Ranking of pairs: those of two attributes that say more about the class together than apart come first."""
+"""Ranking of pairs of attributes by their information about the class beyond that of each attribute alone."""
 
 from __future__ import annotations
 

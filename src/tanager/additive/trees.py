@@ -4,8 +4,8 @@ Each round grows a tree for every class (one for two classes) on what the rounds
 expansion of the log-loss (Friedman 2001; Chen and Guestrin 2016). Several runs, on folds or with different seeds, are
 grown side by side on the same rows.
 
-The model is (1 - weight) terms + weight trees, a mean of log odds. Neither is behind the other everywhere: the folds
-choose the weight, and trees are taken where they gain clearly.
+The model is (1 - weight) terms + weight trees, a mean of log odds. The folds choose the weight, and trees are taken
+only if they improve the validation loss clearly.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Layer 10: comparisons over data sets: folds, measures, tests, tables, pictures; the field today."""
+"""Cross-validated quality, comparison of classifiers on one table, and stability under refits."""

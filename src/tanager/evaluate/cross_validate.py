@@ -59,11 +59,10 @@ def cross_validate_model(
     random_state: int = 0,
     update: Update | None = None,
 ) -> Quality:
-    """How good a classifier is on rows new to it: clones of it are fitted to parts of a table.
+    """The quality of a classifier on new rows: clones are fitted to parts of a table and predict the rest.
 
-    `clf` stays as it is. Rows whose class is missing are neither judged nor learnt from; the others count the same.
-    The quality of a fitted classifier knows the table by a digest, so that `report` can tell whether it is asked about
-    rows that the model has learnt from.
+    `clf` is not changed. Rows whose class is missing are not used; all other rows count the same. For a fitted
+    classifier the quality has a digest of the table, so that `report` recognises the training rows.
 
     Parameters
     ----------
@@ -74,18 +73,18 @@ def cross_validate_model(
     y : array of shape (n_rows,)
         Their classes.
     cv : int, optional
-        Parts of the rows, each judged by a model of the others. By default 5; where rows x attributes x classes are
-        more than two million, a single part is held out, a fifth of the rows and at most 10,000.
+        The number of folds, 5 by default. If rows x attributes x classes are more than two million, a single part is
+        held out by default: a fifth of the rows, at most 10,000.
     repeats : int
-        How often the rows are assigned to folds anew: for few rows.
+        How often the rows are assigned to new folds, 1 by default; more is useful for few rows.
     groups : array, optional
         The group of each row. Rows of one group are held out together, and drawn together for the intervals.
     times : array, optional
-        When each row was. Each period is judged by a model of the rows before it.
+        The time of each row. A model of the earlier rows predicts each period.
     random_state : int
         Seed of the folds.
     update : callable, optional
-        Told how far the work is (`tanager.runtime.progress`).
+        Called with the progress of the work (`tanager.runtime.progress`).
 
     Returns
     -------
@@ -103,7 +102,7 @@ def cross_validate_model(
     """
     fitted = hasattr(clf, "classes_")
     if is_stream(X):
-        raise DataError("cross-validation needs the table in memory, and X comes batch by batch.")
+        raise DataError("cross-validation needs the table in memory, but X is read batch by batch.")
     group = None if groups is None else read_groups(groups)
     time = None if times is None else read_times(times)
     check_consistent_length(group, time, read_labels(y))
@@ -245,19 +244,19 @@ class HeldOut:
 
     def _check(self, n_folds: int) -> None:
         if n_folds < 2:
-            raise OptionError(f"folds={n_folds} leaves nothing to test on; expected at least 2.")
+            raise OptionError(f"the number of folds is {n_folds}; expected at least 2.")
         if self.repeats < 1:
-            raise OptionError(f"repeats={self.repeats} measures nothing; expected at least 1.")
+            raise OptionError(f"repeats is {self.repeats}; expected at least 1.")
         if self.times is not None and self.groups is not None:
             raise OptionError("rows are held out by group or by time, not by both.", hint="leave one out.")
         if self.times is not None and self.repeats > 1:
-            raise OptionError("the order of time leaves nothing to repeat.", hint="leave repeats out.")
+            raise OptionError("folds by time cannot be repeated.", hint="leave repeats out.")
 
 
 def stratified_folds(y: Labels, n_folds: int, seed: int) -> list[Fold]:
     """Each row tests once; the classes are spread evenly over the folds."""
     if n_folds < 2:
-        raise OptionError(f"folds={n_folds} leaves nothing to test on; expected at least 2.")
+        raise OptionError(f"the number of folds is {n_folds}; expected at least 2.")
     codes, sizes = np.unique(y, return_inverse=True)[1], np.unique(y, return_counts=True)[1]
     if n_folds > sizes.max():
         raise DataError(
@@ -280,8 +279,8 @@ def grouped_folds(class_codes: Codes, groups: NDArray[np.generic], n_folds: int,
     n_groups = len(np.unique(groups))
     if n_groups < 2:
         raise DataError(
-            "all rows are of one group, so none can be judged by a model of others.",
-            hint="name a column that tells groups apart.",
+            "all rows are of one group, so no group can be held out.",
+            hint="name a column with several groups.",
         )
     if n_groups < n_folds:
         raise DataError(f"there are {n_groups} groups, fewer than the {n_folds} folds.", hint=f"use {n_groups} folds.")
@@ -318,7 +317,7 @@ def one_part(class_codes: Codes, n_held_out: int, seed: int) -> Fold:
     """So many rows, with the classes as frequent as among all, and the others to fit on."""
     counts = np.bincount(class_codes)
     if counts[counts > 0].min() < 2:
-        raise DataError("a class has only one row, which cannot be learnt from and judged.")
+        raise DataError("a class has only one row; expected at least two, one to fit to and one to hold out.")
     ((train, test),) = StratifiedShuffleSplit(1, test_size=n_held_out, random_state=seed).split(
         class_codes, class_codes
     )

@@ -1,4 +1,4 @@
-"""How stable is what I see: edges, pairs, attributes and directions over fits to rows of random weights."""
+"""Stability of edges, pairs, attributes and directions over fits to rows with random weights."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ HEADINGS = ("attribute", "nats (90 %)", "rank (90 %)", "used in", "rising in")
 
 @dataclass(frozen=True)
 class Stability:
-    """What fits to rows of random weights have in common: n times Dirichlet(1, ..., 1), as in the Bayesian bootstrap.
+    """Fits to rows with random weights, n times Dirichlet(1, ..., 1), as in the Bayesian bootstrap.
 
-    Structure, pairs and strengths are chosen again in every fit; cut points stay. Intervals hold 90 % of the fits.
+    Structure, pairs and strengths are chosen again in every fit; cut points stay. Intervals contain 90 % of the fits.
 
     attributes  by name
-    importance  (n_draws, n_attributes) how strong each attribute is in each fit, in nats
+    importance  (n_draws, n_attributes) the importance of each attribute in each fit, in nats
     links       (parent, child) edges between attributes, or pairs of effects in the order of their names; the most
                 frequent first
-    frequency   (n_links,) the share of the fits that have each
-    used        (n_attributes,) the share of the fits in which the attribute is informative
-    rising      (n_attributes,) of effects of a numeric attribute on the last class: the share of the fits in which its
-                log odds rise from the low half of the rows to the high half; NaN for others
+    frequency   (n_links,) the proportion of the fits that have each link
+    used        (n_attributes,) the proportion of the fits in which the attribute is informative
+    rising      (n_attributes,) for numeric attributes of an additive model, the proportion of the fits in which the log
+                odds of the last class rise from the low half of the rows to the high half; NaN for others
     directed    whether links have a direction
     """
 
@@ -66,7 +66,7 @@ class Stability:
         return np.argsort(-self.importance.mean(axis=0), kind="stable").tolist()
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON has it."""
+        """The result as values for JSON."""
         attributes, links = (
             [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
             for columns in (self._attribute_columns(), self._link_columns())
@@ -151,13 +151,13 @@ def stability(
     n_draws: int = 30,
     random_state: int = 0,
 ) -> Stability:
-    """Fit a classifier again and again to rows of random weights, and see what of it stays.
+    """Fit a classifier many times to rows with random weights, and count which edges, pairs and directions stay.
 
     Parameters
     ----------
     clf : classifier
-        Its options count. One that is fitted gives its categories and cut points, else it is fitted first; it stays as
-        it is.
+        The refits have its options, and its categories and cut points. If it is not fitted, a clone is fitted first.
+        `clf` is not changed.
     X : table
         The training rows.
     y : array of classes
@@ -165,14 +165,14 @@ def stability(
     sample_weight : array, optional
         Their weights.
     n_draws : int
-        How many fits.
+        The number of fits.
     random_state : int
-        For the weights.
+        Seed of the weights.
 
     Returns
     -------
     Stability
-        How often edges and pairs are there, and how strong attributes are, over the fits.
+        How often each edge or pair is chosen, and the importance of each attribute, over the fits.
 
     Examples
     --------

@@ -40,10 +40,10 @@ class Averaged(MissingRule):
 
     F(k | o) ~ shares[k] prod_{i in o} tables[i][k, o_i]^TEMPER
 
-    and are the same numbers for every row. So nothing is random: equal rows have equal answers, in whatever table they
-    stand. A numeric cell is drawn as the middle of a coarse bin.
+    and use the same numbers for every row, so nothing is random: equal rows have equal probabilities in every table. A
+    numeric cell is drawn as the middle of a coarse bin.
 
-    The log of a mean is no sum of terms. The terms are those of the rule `by_terms`; the remainder is one part more.
+    The log of a mean is not a sum of terms. The terms are those of the rule `by_terms`; the remainder is one more part.
     """
 
     name: ClassVar[str] = "averaged over"

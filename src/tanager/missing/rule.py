@@ -1,8 +1,8 @@
-"""MissingRule: what an unknown cell means to a classifier; who predicts or explains a row asks it.
+"""MissingRule: the rule of a classifier for unknown cells; predictions and explanations use it.
 
 A *missing* cell of a column that has missing cells in training is a state of its own, which the model has learnt. Every
 other cell without a state is *unknown*: missing in a column that was complete in training, of a category never seen, or
-left open by a query. Its code is the number of states, and the rule says what becomes of it.
+left open by a query. Its code is the number of states, and the rule defines P(class | known cells).
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Contributions:
 
 @dataclass(frozen=True)
 class MissingRule(PicklesFields, ABC):
-    """P(class | known cells) of a model, whatever cells are unknown; a complete row has the model's own.
+    """P(class | known cells) of a model, for any unknown cells; for a complete row it is the model's own P.
 
-    name        what becomes of an unknown cell, in the words of an explanation
+    name        how an unknown cell is treated, in the words of an explanation
     sentence    the same for the page
-    rest        what `Contributions.remainder` is called; None for a rule without one
+    rest        the name of `Contributions.remainder`; None for a rule without one
     """
 
     name: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Threads, memory, kernels, progress and pickles: what every room runs on."""
+"""Threads, memory, kernels, progress and pickles, which every folder uses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cached_property
 
 
 class PicklesFields:
-    """A value whose pickle holds its fields alone: a `cached_property` takes more room, and is worked out on use."""
+    """A value whose pickle holds its fields only: a `cached_property` is computed again on use."""
 
     def __getstate__(self) -> dict[str, object]:
         return {

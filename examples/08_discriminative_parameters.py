@@ -4,7 +4,7 @@ Discriminative parameters
 
 Frequencies describe the whole table. Where attributes repeat each other, their evidence is counted several times, and
 the probabilities are too near 0 and 1. The parameters ``acll``, in closed form, and ``conditional``, by optimisation,
-aim at P(class | attributes) instead. The structure is the same here; only the numbers in its tables differ.
+aim at P(class | attributes) instead. The structure is the same here; only the tables differ.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ for parameters in ("frequency", "acll", "conditional"):
 # %%
 # On this table ``acll`` is no better than the frequencies; ``conditional`` is.
 #
-# Of the rows given probability p for the class, a share p should be of it: the closer to the diagonal the better.
+# Of the rows with predicted probability p, a proportion p should have the class: the closer to the diagonal the better.
 
 ax = plot_calibration({parameters: found.by_class[1] for parameters, found in measured.items()})
 ax.set(xlabel="predicted probability of class 1", ylabel="share of class 1")

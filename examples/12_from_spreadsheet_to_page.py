@@ -1,10 +1,10 @@
 """
-A case with stakes
-==================
+From a spreadsheet to a page
+============================
 
-Biopsies in a spreadsheet as it is exported: a column that numbers patients, a word where a measurement is missing. The
-table is checked, fixed, fitted and measured on patients that the model has not seen. Then one patient is explained, and
-the model is handed over as a page and a file.
+A spreadsheet of biopsies has a column of patient numbers, and a word in place of missing measurements. The table is
+checked and fixed. A model is fitted, and measured on patients that it has not seen. Then the model is written as a page
+and a file, and one prediction is explained.
 """
 
 import tempfile
