@@ -150,11 +150,10 @@ def descend(
     for _ in range(MAX_SADDLES if problem.has_saddles else 0):
         if descent.end not in ("tolerance", "precision"):
             break
-        away = leave_saddle(problem, descent.u)
-        descent.is_minimum = away is None
-        if away is None:
+        descent.is_minimum, lower = look_below(problem, descent.u)
+        if lower is None:
             break
-        descent.u = away
+        descent.u, descent.is_minimum = lower, None  # the descent goes on, and may stop anywhere
         _follow_slope(problem, descent, max_iter, rule, bound, enough)
     return descent
 
@@ -208,17 +207,17 @@ def best_start(problem: Penalized, u: Array, n_starts: int, max_iter: int, tol: 
     return best.u if best.values[-1] < first.values[-1] - left else first.u
 
 
-def leave_saddle(problem: Penalized, u: Array) -> Array | None:
-    """Effects with a lower value, along the direction of most negative curvature; None where there is none."""
+def look_below(problem: Penalized, u: Array) -> tuple[bool, Array | None]:
+    """Whether u, without slope, is a minimum; of a saddle lower effects along the most negative curvature, if found."""
     vector = problem.to_vector(u)
     value, gradient = problem(vector)
     curvature, direction = lowest_curvature(problem, vector, gradient)
     if curvature >= 0.0:
-        return None
+        return True, None
     tried = [vector + sign * step * direction for step in SADDLE_STEPS for sign in (1.0, -1.0)]
     values = [problem(each)[0] for each in tried]
     lowest = int(np.argmin(values))
-    return problem.to_effects(tried[lowest]) if values[lowest] < value else None
+    return False, problem.to_effects(tried[lowest]) if values[lowest] < value else None
 
 
 def lowest_curvature(problem: Problem, vector: Array, gradient: Array) -> tuple[float, Array]:

@@ -118,8 +118,9 @@ class Conditional(ParameterLearner):
         `trace.bound` tells.
     starts : int
         For structures whose canonical form is not perfect, which may have several optima: the fit with the lowest
-        objective is taken of so many, one from the prior's centre or the frequencies, the others from random tables.
-        A point without slope that is no optimum, a saddle, is left along its direction of most negative curvature.
+        objective is taken of so many, one from the prior's centre or the frequencies, the others from random tables;
+        "cross-tuning" counts iterations from the first alone. A point without slope that is no optimum, a saddle, is
+        left along its direction of most negative curvature.
     """
 
     needs = "passes"
@@ -209,7 +210,8 @@ class ConditionalFit:
         self._compiled = worth_compiling(self._cells, task.counts.rows)  # for all rows, then for parts of them too
         self._incomplete = bool(task.counts.rows.incomplete.any())
         self._normalized = self._normalizes(task.dag)
-        self._n_starts = 1 if is_perfect_for(task.dag, task.dag.n_nodes - 1) else options.starts
+        one_start = options.stopping == "cross-tuning" or is_perfect_for(task.dag, task.dag.n_nodes - 1)
+        self._n_starts = 1 if one_start else options.starts
 
     def learn(self) -> LearntNetwork:
         problem = self._problem(self._task, self._cells, self._infers_missing())
@@ -267,7 +269,7 @@ class ConditionalFit:
             return "saddle", None
         if descent.is_minimum or (descent.end == "bound" and problem.has_saddles):
             where = "at infinity" if descent.end == "bound" else "local"
-            return f"{where}, the best of {self._n_starts} starts", None
+            return f"{where}, the best of {self._n_starts} start{'s' * (self._n_starts > 1)}", None
         if bound is None:
             return "global, how near is not known" if problem.objective.convex else "maybe local", None
         if self._options.objective != "cll":
