@@ -86,3 +86,20 @@ def hinge_loss(p):
     """The objective "margin" of rows with these probabilities of their class: 1 - y, rounded off about y = 1."""
     y = np.log(p) - np.log1p(-np.minimum(p, 1 - 1e-15))
     return np.select([y < 0.5, y < 1.5], [1 - y, (1.5 - y) ** 2 / 2], 0.0)
+
+
+def log_joints_without(
+    rows: ArrayLike, parents: Sequence[Sequence[int]], n_states: Sequence[int]
+) -> NDArray[np.float64]:
+    """(n_rows, n_classes) log P(attributes of row t, c) of a structure, by the other rows and a pseudo-row in each cell.
+
+    `rows` are codes, the class last.
+    """
+    rows = np.asarray(rows, dtype=int)
+    logs = np.zeros((len(rows), n_states[-1]))
+    for t, c in np.ndindex(logs.shape):
+        others, row = np.delete(rows, t, axis=0), np.array([*rows[t, :-1], c])
+        for child, own in enumerate(map(list, parents)):
+            alike = others[(others[:, own] == row[own]).all(axis=1)]
+            logs[t, c] += np.log((np.sum(alike[:, child] == row[child]) + 1) / (len(alike) + n_states[child]))
+    return logs

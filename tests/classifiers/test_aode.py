@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 
+from oracle import log_joints_without
 from tanager import (
     BayesianNetworkClassifier,
     NaiveBayesClassifier,
@@ -24,6 +25,7 @@ from tanager.errors import FileError, OptionError
 from tanager.network import MixtureNetwork
 from tanager.parameters import Frequency
 from tanager.structure import AnDE, Fixed
+from tanager.structure.averaged import superparent_dag
 
 N_STATES = (3, 2, 4, 3)
 
@@ -108,27 +110,13 @@ def test_weights_by_information_are_what_superparents_together_tell_of_the_class
     np.testing.assert_allclose(clf.predict_proba(X[:10]), expected, rtol=1e-9)
 
 
-def joints_without_the_row(X, y):
-    """(n_members, n_rows, 3) P_m(c, x_t) by the formula, from the other rows, the class with a pseudo-row too."""
-    joints = np.zeros((len(N_STATES), len(y), 3))
-    for t, row in enumerate(X):
-        others, classes = np.delete(X, t, axis=0), np.delete(y, t)
-        for parent, c in product(range(len(N_STATES)), range(3)):
-            rows = classes == c
-            p = (rows.sum() + 1) / (len(classes) + 3)
-            p *= (np.sum(others[rows, parent] == row[parent]) + 1) / (rows.sum() + N_STATES[parent])
-            rows = rows & (others[:, parent] == row[parent])
-            for i in set(range(len(N_STATES))).difference([parent]):
-                p *= (np.sum(others[rows, i] == row[i]) + 1) / (rows.sum() + N_STATES[i])
-            joints[parent, t, c] = p
-    return joints
-
-
 def test_conditional_weights_are_where_rows_left_out_are_predicted_best():
     """Against a search by another method, on probabilities counted by hand; a repeated column is worth less."""
     X, y = make_table(8, 90)
     X[:, 3] = X[:, 0]
-    joints = joints_without_the_row(X, y)
+    rows = np.column_stack([X, y])
+    dags = [superparent_dag(4, (parent,)) for parent in range(4)]
+    joints = np.exp([log_joints_without(rows, dag.parents, (*N_STATES[:3], 3, 3)) for dag in dags])
 
     def loss(scores):
         weights = np.exp(np.append(scores, 0.0)) / np.exp(np.append(scores, 0.0)).sum()

@@ -43,13 +43,16 @@ def test_posteriors_are_those_of_the_network_written_out_in_full():
         np.testing.assert_allclose(found, weights / weights.sum(), rtol=1e-10)
 
 
-def test_an_unseen_category_is_summed_out_exactly():
-    X, y = drawn()
-    clf = TANClassifier(criterion="ll", missing="marginalize").fit(X, y)
-    row = X.iloc[[0]].copy()
-    known = {name: value for name, value in row.iloc[0].items() if name != "n2"}
-    row["n2"] = "never seen"
-    expected = clf.network_.query("n4", known)
+@pytest.mark.parametrize("cell", ["never seen", None])
+@pytest.mark.parametrize("missing", ["marginalize", "category"])
+def test_an_unseen_category_and_a_gap_where_training_had_none_are_summed_out_exactly(cell, missing):
+    X, y = drawn(2)
+    gappy = X.copy()
+    gappy.loc[::5, "n1"] = None
+    clf = TANClassifier(criterion="ll", parameters="frequency", missing=missing).fit(gappy, y)
+    row = X.iloc[[3]].copy()
+    row["n0"] = cell
+    expected = clf.network_.query("n4", {name: value for name, value in X.iloc[3].items() if name != "n0"})
     np.testing.assert_allclose(clf.predict_proba(row)[0], [expected[label] for label in clf.classes_], rtol=1e-10)
 
 
@@ -218,14 +221,3 @@ def test_a_gap_may_be_a_state_of_its_own():
     assert by_option.network_.states["n1"][-1] == "(missing)"
     by_hand = TANClassifier().fit(filled, y)
     np.testing.assert_allclose(by_option.predict_proba(gappy), by_hand.predict_proba(filled), rtol=1e-12)
-
-
-def test_a_gap_in_a_column_that_had_none_is_summed_out_of_frequencies():
-    X, y = drawn(2)
-    gappy = X.copy()
-    gappy.loc[::5, "n1"] = None
-    clf = TANClassifier(parameters="frequency", missing="category").fit(gappy, y)
-    row = X.iloc[[3]].copy()
-    row["n0"] = None
-    expected = clf.network_.query("n4", {name: value for name, value in X.iloc[3].items() if name != "n0"})
-    np.testing.assert_allclose(clf.predict_proba(row)[0], [expected[label] for label in clf.classes_], rtol=1e-10)

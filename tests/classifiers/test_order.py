@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from all_parts import FITTING, PARTS
@@ -50,19 +50,13 @@ def assert_same(one, other, rows):
 
 
 @pytest.mark.parametrize(("structure", "parameters"), PARTS)
-def test_reversed_columns_give_the_same_model(structure, parameters):
-    X, y = small_table(1)
-    one, other = (fitted(structure, parameters, X[names], y) for names in (list(X), list(X)[::-1]))
-    assert one.structure_score_ == other.structure_score_
-    assert_same(one, other, X)
-
-
-@given(st.integers(0, 1_000), st.permutations(["m", "c", "z", "a", "twin of a"]), st.sampled_from(sorted(STRUCTURES)))
-@settings(max_examples=30, deadline=None)
-def test_any_order_of_columns_gives_the_same_model(seed, names, structure):
+@given(seed=st.integers(0, 1_000), names=st.permutations(["m", "c", "z", "a", "twin of a"]))
+@example(seed=1, names=["twin of a", "a", "z", "c", "m"])
+@settings(max_examples=2, deadline=None)
+def test_any_order_of_columns_gives_the_same_model(structure, parameters, seed, names):
     X, y = small_table(seed)
-    parameters = "conditional" if STRUCTURES[structure]().learns == "effects" else "frequency"
-    assert_same(*(fitted(structure, parameters, X[order], y) for order in (list(X), names)), X)
+    one, other = (fitted(structure, parameters, X[order], y) for order in (list(X), names))
+    assert_same(one, other, X)
 
 
 @pytest.mark.parametrize(("structure", "parameters"), [parts for parts in PARTS if parts[1] not in ROW_BY_ROW])

@@ -180,12 +180,3 @@ def test_partial_fit_is_refused_with_the_way_that_exists(name, table):
     assert not hasattr(clf, "partial_fit")
     with pytest.raises(MissingMethodError, match=r"has no partial_fit(?s:.*)fit takes rows batch by batch"):
         clf.partial_fit(X, y)
-
-
-def test_the_way_that_exists_is_one(table):
-    import pyarrow as pa
-
-    X, y, _ = table
-    batches = [pa.table({"a": X[rows, 0], "b": X[rows, 1], "y": y[rows]}) for rows in (slice(0, 50), slice(50, 120))]
-    clf = BayesianNetworkClassifier("tan", parameters="frequency").fit(iter(batches), "y")
-    assert clf.class_count_.sum() == 120

@@ -109,15 +109,6 @@ def test_loss_falls_from_pass_to_pass_on_classes_that_can_be_told_apart():
     assert (np.diff(learnt.trace.mean_loss) < 0).all()
 
 
-def test_a_thousand_attributes_do_not_underflow():
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 2, (30, 1_000))
-    learnt = learn(
-        DFE(), Dag.augmented_naive_bayes([()] * 1_000), batch_of(codes, rng.integers(0, 2, 30), (2,) * 1_001)
-    )
-    assert all(np.isfinite(table).all() for table in learnt.network.tables)
-
-
 @pytest.mark.parametrize("passes", [0, -1, 1.5, "2"])
 def test_passes_must_be_a_whole_number_above_zero(passes):
     with pytest.raises(OptionError, match="passes"):

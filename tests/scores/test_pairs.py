@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -104,17 +101,3 @@ def test_a_single_attribute_has_no_pair() -> None:
     pairs = random_rows(0, (3, 2)).store().pairs()
     for score in SCORES:
         assert score.pair_scores(pairs).tolist() == [[0.0]]
-
-
-def test_small_tables_do_not_load_the_compiler() -> None:
-    program = (
-        "import sys, numpy as np\n"
-        "from tanager.counts.family import PairTables, pair_offsets\n"
-        "from tanager.scores import SCORES\n"
-        "n_states = (3,) * 20 + (2,)\n"
-        "offsets = pair_offsets(n_states)\n"
-        "pairs = PairTables(n_states, np.ones(offsets[-1], dtype=np.int64), offsets)\n"
-        "for name in SCORES.keys() - {'bde', 'cll'}: SCORES[name]().pair_scores(pairs)\n"
-        "sys.exit('numba' in sys.modules)\n"
-    )
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -38,15 +38,11 @@ class PairInformation:
 
 def pair_information(pairs: PairTables) -> PairInformation:
     """The information of every pair of attributes, over the rows in which both are present."""
-    conditional, marginal, rows = _sums(pairs)
+    formulas = (CONDITIONAL, MARGINAL, ROWS)
+    conditional, marginal, rows = (sum_pair_terms(same_for_all(formula), pairs) for formula in formulas)
     rows = np.maximum(rows, np.finfo(float).tiny)
     # Rounding may leave an independent pair just below zero.
     return PairInformation(np.maximum(conditional, 0) / rows, np.maximum(marginal, 0) / rows)
-
-
-def edge_likelihoods(counts: CountStore) -> Array:
-    """(n, n) N I(X_i;X_j|C): what an edge adds to the log likelihood of the rows in which both are present."""
-    return np.maximum(_sums(counts.pairs())[0], 0)
 
 
 def class_information(counts: CountStore) -> Array:
@@ -66,8 +62,3 @@ def _sum_parts(parts: Sequence[NDArray[np.number]]) -> Array:
     """The sum of N log N of each part."""
     starts = np.cumsum([0, *(len(part) for part in parts[:-1])])
     return np.add.reduceat(xlogx(np.concatenate(parts).astype(float)), starts)
-
-
-def _sums(pairs: PairTables) -> Array:
-    """(3, n, n) N I(X_i;X_j|C), N I(X_i;X_j) and N of every pair; a little below zero by rounding, perhaps."""
-    return np.stack([sum_pair_terms(same_for_all(formula), pairs) for formula in (CONDITIONAL, MARGINAL, ROWS)])

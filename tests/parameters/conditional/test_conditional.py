@@ -244,9 +244,11 @@ def test_small_tables_never_wait_for_the_compiler():
     code = (
         "import sys, numpy as np\n"
         "from tanager import TANClassifier\n"
-        "from tanager.parameters.conditional.learner import Conditional\n"
+        "from tanager.scores import SCORES\n"
         "X = np.random.default_rng(0).integers(0, 3, (200, 4)).astype(str)\n"
-        "TANClassifier(parameters=Conditional()).fit(X, X[:, 0])\n"
+        "TANClassifier().fit(X, X[:, 0])\n"
+        "for score in SCORES.keys() - {'bde', 'cll'}:\n"
+        "    TANClassifier(criterion=score, parameters='frequency').fit(X, X[:, 0])\n"
         "assert 'numba' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -166,17 +166,6 @@ def test_a_class_of_one_row_is_never_held_out():
         assert 2 not in rest.class_codes
 
 
-def test_noise_is_left_to_the_class_frequencies():
-    """A hundred rows that say nothing: the tables must say nothing either."""
-    batch = random_batch(0, 100, (3, 3, 3, 3, 2))
-    dag = Dag.augmented_naive_bayes([(), (0,), (1,), (2,)])
-    learnt = Conditional().learn(task_of(dag, batch))
-    posterior = np.exp(LogJoint.of(dag, learnt.network.tables, batch.n_states)(batch.codes, normalized=True))
-    frequencies = np.bincount(batch.class_codes) / 100
-    assert np.abs(posterior - frequencies).max() < 0.1
-    assert learnt.trace.strength[0] >= 100.0
-
-
 def test_a_class_that_is_a_function_of_a_pair_gets_weak_pairs():
     generator = np.random.default_rng(0)
     codes = generator.integers(0, 2, (200, 3))
