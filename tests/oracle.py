@@ -91,7 +91,7 @@ def hinge_loss(p):
 def log_joints_without(
     rows: ArrayLike, parents: Sequence[Sequence[int]], n_states: Sequence[int]
 ) -> NDArray[np.float64]:
-    """(n_rows, n_classes) log P(attributes of row t, c) of a structure, by the other rows and a pseudo-row in each cell.
+    """(n_rows, n_classes) log P(attributes of row t, c) of a structure, by the other rows and a pseudo-row a cell.
 
     `rows` are codes, the class last.
     """

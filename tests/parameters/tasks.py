@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from oracle import batch_of, hinge_loss
+from random_networks import joint
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
+from tanager.network.network import Network
 from tanager.parameters import ParameterTask
 from tanager.structure.dag import Dag
 from tanager.table.rows import Rows
@@ -51,3 +53,22 @@ def row_loss(name, p, evidence, alpha):
         "mixed": -np.log(p) - alpha * np.log(evidence),
         "mixed-margin": (1 - alpha) * hinge_loss(p) - alpha * np.log(p * evidence),
     }[name]
+
+
+def loss_by_rows(network: Network, codes, query, weights, name: str, alpha: float = 0.0) -> float:
+    """The loss row by row, from the joint distribution; a code of its number of states says that a node is missing."""
+    cells = joint(network)
+
+    def probability(known):
+        return sum(p for state, p in cells.items() if all(state[node] == code for node, code in known.items()))
+
+    loss = 0.0
+    for row, weight in zip(codes.tolist(), weights, strict=True):
+        present = {node: code for node, code in enumerate(row) if code < network.n_states[node]}
+        evidence = {node: code for node, code in present.items() if node not in query}
+        if name == "ll":
+            loss -= weight * np.log(probability(present))
+        elif len(present) > len(evidence):
+            p = probability(present) / probability(evidence)
+            loss += weight * row_loss(name, p, probability(evidence), alpha)
+    return loss

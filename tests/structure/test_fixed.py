@@ -11,7 +11,17 @@ from sklearn.base import clone
 from structure.small_tasks import FAMILY_SCORES, STATES, make_task, random_rows, total
 from tanager.errors import OptionError
 from tanager.network.network import Network
-from tanager.structure import STRUCTURES, Dag, Fixed, NaiveBayes, StructureLearner, Tree
+from tanager.structure import (
+    STRUCTURES,
+    BFSConsistent,
+    Dag,
+    Fixed,
+    HillClimb,
+    KDependence,
+    NaiveBayes,
+    StructureLearner,
+    Tree,
+)
 from tanager.structure.family_terms import total_score
 from tanager.table.schema import ColumnSchema
 
@@ -125,6 +135,12 @@ def test_every_registered_structure_learns_from_a_table_with_a_constant_attribut
     for name, make in STRUCTURES.items():
         task = make_task(random_rows(0, n_rows=1), "bdeu", (*STATES, 3), evaluate=lambda dag: 0.0)
         assert make().learn(task).dag.n_nodes == 6, name
+
+
+@pytest.mark.parametrize("score", FAMILY_SCORES)
+@pytest.mark.parametrize("learner", [Tree(), HillClimb(), KDependence(0), KDependence(3), BFSConsistent(2)], ids=repr)
+def test_a_single_attribute_gives_naive_bayes(learner, score):
+    assert learner.learn(make_task(random_rows(3, states=(3,)), score)).dag == Dag(((1,), ()))
 
 
 LEARNERS = {**STRUCTURES, "fixed": lambda: Fixed({"b": ["a"]})}

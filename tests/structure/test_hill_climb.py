@@ -154,11 +154,6 @@ def test_parents_with_gaps_do_not_win_by_them():
     assert learnt.steps[0].gain == pytest.approx(term(task, 2, (0, 3)) - term(task, 2, (3,)))
 
 
-def test_a_single_attribute_stays_naive_bayes_where_class_edges_are_kept():
-    task = make_task(random_rows(0, states=(3,)))
-    assert HillClimb().learn(task).dag == NaiveBayes().learn(task).dag
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -14,7 +14,7 @@ from structure.small_tasks import STATES, make_task, random_rows
 from tanager import BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.scores.information import class_information
-from tanager.structure import Dag, KDependence, SelectiveKDependence
+from tanager.structure import KDependence, SelectiveKDependence
 from tanager.structure.k_dependence import cut_dag, rank_parents
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -62,11 +62,6 @@ def test_a_step_adds_the_parents_of_an_attribute_the_most_informative_attribute_
     parents = {child: ", ".join(task.names[parent] for parent in learnt.dag.parents[child][:-1]) for child in order}
     assert [str(step) for step in learnt.steps] == [f"add {parents[child]} -> {task.names[child]}" for child in order]
     assert tuple(seen) == learnt.steps
-
-
-@pytest.mark.parametrize("k", [0, 3])
-def test_a_single_attribute_gives_naive_bayes(k):
-    assert KDependence(k).learn(make_task(random_rows(0, states=(3,)))).dag == Dag(((1,), ()))
 
 
 def test_by_default_two_attributes_are_parents():

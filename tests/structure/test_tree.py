@@ -133,12 +133,6 @@ def test_steps_lead_from_naive_bayes_to_the_score_and_are_reported(name):
     assert {step.action for step in learnt.steps} == edges
 
 
-@pytest.mark.parametrize("name", FAMILY_SCORES)
-def test_a_single_attribute_gives_naive_bayes(name):
-    task = make_task(random_rows(3, states=(3,)), name)
-    assert Tree().learn(task).dag == Dag(((1,), ()))
-
-
 @given(seed=SEEDS, missing=st.floats(0.0, 0.9))
 @settings(max_examples=20, deadline=None)
 def test_an_edge_gains_the_information_of_the_rows_that_have_both_ends(seed, missing):

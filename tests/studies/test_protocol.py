@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from experiments.papers.splits import KFoldOrHoldout, RandomSplits, TrainingRows
 from experiments.studies.data_sets import SetDescription
 from experiments.studies.protocol import KFold
 from tanager.errors import DataError, OptionError
@@ -12,7 +13,8 @@ from tanager.evaluate.cross_validate import stratified_folds
 
 Y = np.array(["a"] * 30 + ["b"] * 20)
 PLAIN, SPLIT = SetDescription("plain", n_rows=50), SetDescription("split", n_rows=50, n_train=35)
-SPLITS = [KFold(4), KFold(5, given=True)]
+HOLDOUT = KFoldOrHoldout(5, given=True, holdouts={"plain": (10, 20)})
+SPLITS = [KFold(4), KFold(5, given=True), HOLDOUT, RandomSplits(3), TrainingRows()]
 
 
 @pytest.mark.parametrize("split", SPLITS, ids=str)
@@ -22,7 +24,7 @@ def test_a_split_has_as_many_folds_and_training_rows_as_it_plans_and_repeats_by_
     assert len(folds) == split.count(data_set)
     for (train, test), (again, _) in zip(folds, split.folds(data_set, Y, seed=3), strict=True):
         assert len(train) == pytest.approx(split.train_rows(data_set), abs=1)
-        assert not set(train) & set(test)
+        assert not isinstance(split, TrainingRows) ^ (set(train) == set(test))
         np.testing.assert_array_equal(train, again)
 
 
@@ -43,3 +45,15 @@ def test_folds_that_cannot_be_made_are_refused():
         stratified_folds(Y, 1, seed=0)
     with pytest.raises(DataError, match="fewer rows than the 31 folds"):
         stratified_folds(Y, 31, seed=0)
+
+
+def test_a_holdout_has_the_sizes_asked_for_and_is_stratified():
+    ((train, test),) = HOLDOUT.folds(PLAIN, Y, seed=0)
+    assert ((Y[train] == "a").sum(), len(train), len(test)) == (6, 10, 20)
+    assert not set(train) & set(test)
+
+
+def test_random_splits_are_independent_of_each_other():
+    splits = RandomSplits(20).folds(PLAIN, Y, seed=0)
+    assert len({tuple(test) for _, test in splits}) == 20
+    assert all(len(train) == 40 and len(test) == 10 and not set(train) & set(test) for train, test in splits)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import batch_of, take_rows
-from parameters.tasks import assert_same, row_loss, store, task_of
-from random_networks import joint, networks, random_network
+from parameters.tasks import assert_same, loss_by_rows, store, task_of
+from random_networks import networks, random_network
 from tanager.missing.marginalize import SummedOut
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask
@@ -40,17 +40,9 @@ def with_tables(network: Network, cells: ClassCells, task: ParameterTask, beta) 
     return Network(network.columns, network.dag, tables, network.target)
 
 
-def loss_by_rows(network: Network, batch: EncodedBatch, name: str, alpha: float) -> float:
-    """Row by row, from the joint distribution."""
-    states, loss = joint(network), 0.0
-    for row, c, weight in zip(batch.codes, batch.class_codes, batch.weights, strict=True):
-        by_class = np.zeros(network.n_states[-1])
-        for state, p in states.items():
-            if all(cell in (k, r) for cell, k, r in zip(row, state, network.n_states, strict=False)):
-                by_class[state[-1]] += p
-        p = by_class[c] / by_class.sum()
-        loss += weight * row_loss(name, p, by_class.sum(), alpha)
-    return loss
+def loss(network: Network, batch: EncodedBatch, name: str, alpha: float) -> float:
+    codes = np.column_stack([batch.codes, batch.class_codes])
+    return loss_by_rows(network, codes, (batch.n_attributes,), batch.weights, name, alpha)
 
 
 @SETTINGS
@@ -64,7 +56,7 @@ def test_changes_of_the_loss_are_those_of_the_joint_summed_over_the_gaps(network
     betas = np.random.default_rng(seed).normal(size=(2, cells.n_cells, cells.n_classes))
     found = [objective(beta)[0] for beta in betas]
     batch = task.counts.rows
-    expected = [loss_by_rows(with_tables(network, cells, task, beta), batch, name, alpha) for beta in betas]
+    expected = [loss(with_tables(network, cells, task, beta), batch, name, alpha) for beta in betas]
     assert found[0] - found[1] == pytest.approx(expected[0] - expected[1], rel=1e-9, abs=1e-9)
     if name not in MIXED:
         assert found[0] == pytest.approx(expected[0], rel=1e-9)
@@ -113,7 +105,7 @@ def test_in_naive_bayes_no_row_needs_inference():
     beta = np.random.default_rng(0).normal(size=(cells.n_cells, cells.n_classes))
     columns = random_network(0, list(network.n_states), density=0.0).columns
     tables = cells.unpack(np.exp(cells.log_normalize(beta)), [np.empty(0)] * 4)
-    by_rows = loss_by_rows(Network(columns, dag, tables, columns[-1].name), task.counts.rows, "cll", 0.0)
+    by_rows = loss(Network(columns, dag, tables, columns[-1].name), task.counts.rows, "cll", 0.0)
     assert Objective(cells, task.counts.rows, "cll", normalized=True)(beta)[0] == pytest.approx(by_rows, rel=1e-9)
 
 

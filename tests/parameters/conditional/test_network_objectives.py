@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
 from oracle import batch_of, count_rows
-from parameters.tasks import row_loss
-from random_networks import joint, networks, random_network
+from parameters.tasks import loss_by_rows
+from random_networks import networks, random_network
 from tanager.errors import OptionError
 from tanager.network.network import Network
 from tanager.parameters.class_cells import ClassCells
@@ -29,25 +29,6 @@ def random_rows(network: Network, n: int, seed: int, gaps: float, hidden: tuple[
     return np.where(missing, network.n_states, codes), generator.uniform(0.2, 2.0, n)
 
 
-def brute_force(network: Network, codes, query, weights, name: str, alpha: float = 0.0) -> float:
-    """The loss row by row from the joint distribution."""
-    cells = joint(network)
-
-    def probability(known):
-        return sum(p for state, p in cells.items() if all(state[node] == code for node, code in known.items()))
-
-    loss = 0.0
-    for row, weight in zip(codes.tolist(), weights, strict=True):
-        present = {node: code for node, code in enumerate(row) if code < network.n_states[node]}
-        evidence = {node: code for node, code in present.items() if node not in query}
-        if name == "ll":
-            loss -= weight * np.log(probability(present))
-        elif len(present) > len(evidence):
-            p = probability(present) / probability(evidence)
-            loss += weight * row_loss(name, p, probability(evidence), alpha)
-    return loss
-
-
 @SETTINGS
 @given(
     networks(),
@@ -60,7 +41,7 @@ def test_the_loss_is_that_of_the_joint_distribution_whatever_is_missing(network,
     query = tuple(np.random.default_rng(seed).permutation(len(network.nodes))[:n_query].tolist())
     codes, weights = random_rows(network, 6, seed, gaps)
     objective = NetworkObjective(network.dag, network.n_states, codes, query, weights, name, alpha=0.3)
-    expected = brute_force(network, codes, query, weights, name, alpha=0.3)
+    expected = loss_by_rows(network, codes, query, weights, name, alpha=0.3)
     assert objective(network.tables)[0] == pytest.approx(expected, rel=1e-10, abs=1e-12)
     by_row = objective.losses(network.tables)
     assert weights[objective.rows] @ by_row == pytest.approx(expected, rel=1e-10, abs=1e-12)
