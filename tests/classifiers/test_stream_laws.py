@@ -23,6 +23,7 @@ from classifiers.stream_tables import (
 from report.models import grown_over_gaps
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier
 from tanager.classifiers.base import TableClassifier
+from tanager.counts.engine import NumpyEngine
 from tanager.errors import DataError
 from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, Hierarchical, LikelihoodGradient
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
@@ -115,17 +116,11 @@ class FromRows(ParameterLearner):
 
 
 def count_block(block: EncodedBatch, families) -> list[np.ndarray]:
-    tables = [np.zeros(family.shape(block.n_states)) for family in families]
-    for family, table in zip(families, tables, strict=True):
-        cells = np.zeros(block.n_rows, dtype=np.intp)
-        present = np.ones(block.n_rows, dtype=bool)
-        for node in family.nodes:
-            present &= block.column(node) < block.n_states[node]
-        order = (*sorted(family.parents), family.child)
-        for node in order:
-            cells = cells * block.n_states[node] + block.column(node)
-        np.add.at(table.reshape(-1), cells[present], block.row_weights[present])
-    return tables
+    counted = NumpyEngine().count(block, [family.nodes for family in families])
+    return [
+        cells.reshape(family.shape(block.n_states)).astype(float)
+        for cells, family in zip(counted, families, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("learner", [Softened(), FromRows()], ids=str)

@@ -85,22 +85,14 @@ def test_a_set_inside_a_counted_one_is_not_counted_again() -> None:
     assert engine.asked == [(0, 1, 2, 4)]
 
 
-def test_a_superset_whose_extra_node_has_gaps_is_not_used() -> None:
+@pytest.mark.parametrize(("child", "counted_again"), [(1, [(1, 4)]), (0, [])], ids=["summed out", "asked for"])
+def test_a_superset_is_used_unless_a_node_to_be_summed_out_has_gaps(child: int, counted_again: list[object]) -> None:
     batch, engine = random_batch(3, 50, N_STATES, gaps=0.4), WatchedEngine()
     store = CountStore(batch, engine, NAMES)
     store.table(Family(1, (0, 4)))
-    family = Family(1, (4,))
+    family = Family(child, (4,))
     np.testing.assert_array_equal(store.table(family), direct(batch, family))
-    assert engine.asked == [(0, 1, 4), (1, 4)]
-
-
-def test_a_superset_with_gaps_only_in_nodes_asked_for_is_used() -> None:
-    batch, engine = random_batch(3, 50, N_STATES, gaps=0.4), WatchedEngine()
-    store = CountStore(batch, engine, NAMES)
-    store.table(Family(1, (0, 4)))
-    family = Family(0, (4,))
-    np.testing.assert_array_equal(store.table(family), direct(batch, family))
-    assert engine.asked == [(0, 1, 4)]
+    assert engine.asked == [(0, 1, 4), *counted_again]
 
 
 def test_pair_tables_answer_pairs_and_single_attributes() -> None:

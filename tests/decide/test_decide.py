@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -65,7 +65,9 @@ def test_a_cost_decision_is_the_class_that_is_expected_to_cost_least(seed, n_cla
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10_000), st.integers(2, 5), st.floats(0.01, 0.9))
+@given(st.integers(0, 10_000), st.integers(2, 5), st.floats(0.0, 1.0))
+@example(seed=0, n_classes=3, price=0.0)
+@example(seed=0, n_classes=3, price=1.0)
 def test_a_person_is_asked_by_chows_rule(seed, n_classes, price):
     probabilities, *_ = draw(seed, n_classes)
     rule = CostDecision(tuple(LETTERS[:n_classes]), read_costs(None, LETTERS[:n_classes]), price)
@@ -73,13 +75,6 @@ def test_a_person_is_asked_by_chows_rule(seed, n_classes, price):
     for row, k in zip(probabilities, decided, strict=True):
         if abs(1 - row.max() - price) > 1e-12:
             assert k == (n_classes if 1 - row.max() > price else row.argmax())
-
-
-def test_asking_is_never_worth_more_than_the_best_guess_and_free_asking_always_is():
-    probabilities, *_ = draw(0, 3)
-    costs = read_costs(None, "abc")
-    assert (CostDecision(("a", "b", "c"), costs, 1.0).choose(probabilities) < 3).all()
-    assert (CostDecision(("a", "b", "c"), costs, 0.0).choose(probabilities) == 3).all()
 
 
 @settings(max_examples=40, deadline=None)
@@ -306,16 +301,6 @@ def test_a_threshold_decides_as_that_of_scikit_learn(table):
 def test_scikit_learn_scores_them_in_cross_validation(table):
     recall = make_scorer(recall_score, pos_label="ill")
     assert cross_val_score(clone(MODELS["threshold"]), *table, cv=3, scoring=recall).mean() > 0.7
-
-
-def test_three_classes_are_decided_about_too():
-    rng = np.random.default_rng(1)
-    y = rng.integers(0, 3, 200)
-    X = rng.normal(size=(200, 2)) + y[:, np.newaxis]
-    costs = [[0, 1, 4], [1, 0, 1], [9, 1, 0]]
-    clf = FixedDecisionClassifier(NaiveBayesClassifier(), costs=costs, ask=0.5).fit(X, y)
-    expected = np.column_stack([clf.predict_proba(X) @ np.array(costs), np.full(200, 0.5)]).argmin(axis=1)
-    assert [3 if label is None else label for label in clf.predict(X)] == expected.tolist()
 
 
 @pytest.mark.parametrize(

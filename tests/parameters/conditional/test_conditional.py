@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from oracle import batch_of, hinge_loss, random_batch, take_rows
-from parameters.tasks import assert_same, noisy, task_of
+from parameters.tasks import noisy, task_of
 from tanager import BayesianNetworkClassifier, TANClassifier
 from tanager.errors import OptionError, SeparationWarning
 from tanager.network.log_joint import LogJoint
@@ -166,16 +166,6 @@ def test_gaps_are_summed_over_as_in_prediction():
     own = joint[np.arange(300), batch.class_codes] - np.log(np.exp(joint).sum(axis=1))
     assert -own.sum() == pytest.approx(learnt.trace.objective[-1], rel=1e-9)
     assert learnt.trace.optimum == "maybe local"
-
-
-def test_weights_are_repeated_rows():
-    batch = noisy(n_rows=60)
-    times = np.random.default_rng(2).integers(1, 4, 60)
-    weighted = batch_of(batch.codes, batch.class_codes, N_STATES, times)
-    repeated = take_rows(batch, np.repeat(np.arange(60), times))
-    learner = Conditional(strength=(1.0, 4.0), tol=1e-12)
-    one, other = (learner.learn(task_of(DAGS["tree"], each)).network.tables for each in (weighted, repeated))
-    assert_same(one, other, atol=1e-7)
 
 
 def test_stopping_early_warns_and_says_what_to_do():
