@@ -3,17 +3,20 @@
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import log_expit
 
 from oracle import batch_of
 from parameters.tasks import task_of
+from tanager import Network, tune
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import Conditional
 from tanager.parameters.conditional.descent import lowest_curvature
 from tanager.parameters.conditional.learner import ConditionalFit
 from tanager.structure.dag import Dag
+from tanager.table.schema import ColumnSchema
 
 X1, X2, X0 = 0, 1, 2
 COLLIDER = Dag(((), (X1, X0), ()))  # X0 -> X2 <- X1, the class is X0
@@ -118,3 +121,15 @@ def test_the_lowest_curvature_is_that_of_the_hessian_by_differences(data):
         assert direction @ hessian @ direction == pytest.approx(curvatures[0], rel=0.05)
     else:
         assert curvature == 0.0
+
+
+@pytest.mark.parametrize("data", ["D'', alpha 1/2", "D'', alpha .4"])
+def test_an_expert_s_tables_that_are_a_saddle_are_left_for_those_that_answer_best(data):
+    batch = DATA[data]
+    columns = tuple(ColumnSchema(name, "categorical", (0, 1)) for name in ("x1", "x2", "x0"))
+    rows = pd.DataFrame(np.column_stack([batch.codes, batch.class_codes]), columns=["x1", "x2", "x0"])
+    share = rows["x2"].mean()
+    half, sign = np.full((1, 2), 0.5), np.tile([1 - share, share], (4, 1))
+    tuned = tune(Network(columns, COLLIDER, (half, sign, half), "x0"), rows, "x0", strength=1e-3, cv=2).network
+    p = tuned.posterior(rows.drop(columns="x0"), "x0")["x0"][np.arange(len(rows)), rows["x0"]]
+    assert -np.log(p).sum() == pytest.approx(best_of_30_starts(data, None), rel=5e-3)

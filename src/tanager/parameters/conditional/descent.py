@@ -150,10 +150,10 @@ def descend(
     for _ in range(MAX_SADDLES if problem.has_saddles else 0):
         if descent.end not in ("tolerance", "precision"):
             break
-        descent.is_minimum, lower = look_below(problem, descent.u)
+        descent.is_minimum, lower = look_below(problem, problem.to_vector(descent.u))
         if lower is None:
             break
-        descent.u, descent.is_minimum = lower, None  # the descent goes on, and may stop anywhere
+        descent.u, descent.is_minimum = problem.to_effects(lower), None  # the descent goes on, and may stop anywhere
         _follow_slope(problem, descent, max_iter, rule, bound, enough)
     return descent
 
@@ -207,9 +207,8 @@ def best_start(problem: Penalized, u: Array, n_starts: int, max_iter: int, tol: 
     return best.u if best.values[-1] < first.values[-1] - left else first.u
 
 
-def look_below(problem: Penalized, u: Array) -> tuple[bool, Array | None]:
-    """Whether u, without slope, is a minimum; of a saddle lower effects along the most negative curvature, if found."""
-    vector = problem.to_vector(u)
+def look_below(problem: Problem, vector: Array) -> tuple[bool, Array | None]:
+    """Whether a point without slope is a minimum; of a saddle a lower point along the lowest curvature, if found."""
     value, gradient = problem(vector)
     curvature, direction = lowest_curvature(problem, vector, gradient)
     if curvature >= 0.0:
@@ -217,7 +216,7 @@ def look_below(problem: Penalized, u: Array) -> tuple[bool, Array | None]:
     tried = [vector + sign * step * direction for step in SADDLE_STEPS for sign in (1.0, -1.0)]
     values = [problem(each)[0] for each in tried]
     lowest = int(np.argmin(values))
-    return False, problem.to_effects(tried[lowest]) if values[lowest] < value else None
+    return False, tried[lowest] if values[lowest] < value else None
 
 
 def lowest_curvature(problem: Problem, vector: Array, gradient: Array) -> tuple[float, Array]:

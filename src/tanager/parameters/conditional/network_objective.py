@@ -33,7 +33,7 @@ from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.network.inference.evidence_rows import RowCodes, distinct_rows
 from tanager.network.inference.junction_tree import ExpectedCounts, JunctionTree, Tables
 from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.conditional.descent import lbfgs
+from tanager.parameters.conditional.descent import lbfgs, look_below
 from tanager.parameters.conditional.objectives import MIXED, POWERS, Objective, losses_and_slopes
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import ParameterTask
@@ -257,16 +257,22 @@ class PulledTables:
         return value, np.concatenate(parts)
 
 
-def fit_tables(problem: PulledTables, start: Array, max_iter: int, tol: float, what: str) -> NetworkFit:
+def fit_tables(
+    problem: PulledTables, start: Array, max_iter: int, tol: float, what: str, leave_saddle: bool = False
+) -> NetworkFit:
     """Descend from v until half the squared norm of the scaled gradient is at most `tol` times the loss.
 
-    `what` is fitted, for the warning that the iterations were too few.
+    `what` is fitted, for the warning that the iterations were too few. With `leave_saddle` a start without slope is
+    left along its most negative curvature, if it has one (Roos et al. 2005, theorem 4).
     """
     fit = NetworkFit(problem.tables(start))
     for vector, value, gradient in lbfgs(problem, start, max_iter):
         fit.tables = problem.tables(vector)
         fit.values.append(value)
         if 0.5 * float(gradient @ gradient) <= tol * abs(value):
+            lower = look_below(problem, start)[1] if leave_saddle and len(fit.values) == 1 else None
+            if lower is not None:
+                return fit_tables(problem, lower, max_iter, tol, what)
             fit.end = "tolerance"
             return fit
     if len(fit.values) <= max_iter:
