@@ -13,7 +13,7 @@ try:
 except ImportError:
     from pgmpy.estimators import AIC, BIC, K2, BDeu, LogLikelihood
 
-from tanager import structure_score
+from tanager import scores, structure_score
 
 rng = np.random.default_rng(0)
 X = pd.DataFrame({name: rng.integers(0, size, 60).astype(str) for name, size in zip("abc", (2, 3, 4), strict=True)})
@@ -44,8 +44,8 @@ wrong = 0.0
 for tree in TREES:
     families = [(name, [*tree.get(name, []), "y"]) for name in X] + [("y", [])]
     for name, peer in PEERS.items():
-        options = {"ess": 5.0} if name == "bdeu" else {}
-        found = structure_score(X, y, tree, name, categorical_features="all", **options)
+        criterion = scores.BDeu(ess=5.0) if name == "bdeu" else name
+        found = structure_score(X, y, tree, criterion, categorical_features="all")
         theirs = sum(peer.local_score(child, tuple(parents)) for child, parents in families)
         assert abs(found - theirs) < 1e-8 * abs(theirs), (name, tree, found, theirs)
     found = structure_score(X, y, tree, "k2", categorical_features="all")

@@ -235,7 +235,7 @@ def test_a_penalised_conditional_likelihood_pays_for_every_free_parameter(penalt
     tables = BayesianNetworkClassifier(Fixed(parents), None, "frequency").fit(X, y).model_.tables
     free = sum(table.shape[0] * (table.shape[1] - 1) for table in tables)
     plain = structure_score(X, y, parents, "cll")
-    assert structure_score(X, y, parents, "cll", penalty=penalty) == pytest.approx(plain - price * free)
+    assert structure_score(X, y, parents, CLL(penalty)) == pytest.approx(plain - price * free)
 
 
 def test_the_highest_conditional_likelihood_of_naive_bayes_is_that_of_logistic_regression():
@@ -244,23 +244,23 @@ def test_the_highest_conditional_likelihood_of_naive_bayes_is_that_of_logistic_r
     hot = (table == np.unique(table)).astype(float)
     free = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000).fit(hot, y)
     expected = free.predict_log_proba(hot)[np.arange(len(y)), y].sum()
-    found = structure_score(table, y, {}, "cll", tables="conditional", categorical_features="all")
+    found = structure_score(table, y, {}, CLL(tables="conditional"), categorical_features="all")
     assert found == pytest.approx(expected, abs=1e-3)
     assert structure_score(table, y, {}, "cll", categorical_features="all") < found
 
 
 @pytest.mark.parametrize("tables", ["frequency", "conditional"])
 def test_hill_climbing_by_conditional_description_length_ends_where_no_change_of_an_edge_pays(tables):
-    few, within = (X, 1e-9) if tables == "frequency" else (X[:, :3], 1e-3)
-    clf = BayesianNetworkClassifier("hill-climb", CLL("mdl", tables), tables).fit(few, y)
+    score, (few, within) = CLL("mdl", tables), (X, 1e-9) if tables == "frequency" else (X[:, :3], 1e-3)
+    clf = BayesianNetworkClassifier("hill-climb", score, tables).fit(few, y)
     parents = attribute_parents(clf)
-    found = structure_score(few, y, parents, "cll", penalty="mdl", tables=tables)
+    found = structure_score(few, y, parents, score)
     assert clf.structure_score_ == pytest.approx(found, abs=within)
     for child, parent in permutations(parents, 2):
         there = parent in parents[child]
         changed = {**parents, child: [*(set(parents[child]) - {parent}), *([] if there else [parent])]}
         if there or not is_reached(parents, parent, child):
-            assert structure_score(few, y, changed, "cll", penalty="mdl", tables=tables) <= found + within
+            assert structure_score(few, y, changed, score) <= found + within
 
 
 def is_reached(parents, above, below):
@@ -270,4 +270,4 @@ def is_reached(parents, above, below):
 
 def test_an_unknown_penalty_is_refused():
     with pytest.raises(OptionError, match="penalty='bif' is not known; expected one of 'bic'"):
-        structure_score(X, y, {}, "cll", penalty="bif")
+        structure_score(X, y, {}, CLL("bif"))

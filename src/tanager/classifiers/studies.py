@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from tanager.classifiers.base import TableClassifier, code_labelled
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.learning import DEFAULT_CRITERION, criterion_likelihood
-from tanager.errors import OptionError
 from tanager.parameters import Frequency
-from tanager.registry import check_option, resolve
+from tanager.registry import resolve
 from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.scores.information import class_information, pair_information
 from tanager.structure import Fixed, StructureTask
@@ -31,7 +30,6 @@ def structure_score(
     sample_weight: ArrayLike | None = None,
     categorical_features: ArrayLike | str | None = "from_dtype",
     discretizer: object = None,
-    **options: object,
 ) -> float:
     """The score of a given augmented naive Bayes structure, in nats.
 
@@ -45,15 +43,13 @@ def structure_score(
         From an attribute, by name or position, to its attribute parents; attributes it does not name have none. The
         class is a parent of every attribute.
     criterion : str, FamilyScore or CLL
-        The score, one of `tanager.scores.SCORES` by name, or an object of its own.
+        The score, one of `tanager.scores.SCORES` by name, or an object with options of its own.
     sample_weight : array of shape (n_rows,) or None
         Weights of the rows.
     categorical_features : "from_dtype", "all", list or mask
         As in `BayesianNetworkClassifier`.
     discretizer : None, "mdlp", "quantile" or scikit-learn transformer
         As in `BayesianNetworkClassifier`.
-    **options : object
-        Those of a criterion given by name, such as `ess` of "bdeu".
 
     Returns
     -------
@@ -62,14 +58,15 @@ def structure_score(
 
     Examples
     --------
+    >>> from tanager.scores import BDeu
     >>> X = [["a", "x"], ["a", "x"], ["b", "y"], ["b", "x"]]
     >>> y = [0, 0, 1, 1]
     >>> round(structure_score(X, y, {"x1": ["x0"]}, "ll"), 4)
     -4.1589
-    >>> structure_score(X, y, {}, "bdeu", ess=4.0) < structure_score(X, y, {}, "ll")
+    >>> structure_score(X, y, {}, BDeu(ess=4.0)) < structure_score(X, y, {}, "ll")
     True
     """
-    score = _make_score(criterion, options)
+    score = resolve("criterion", criterion, SCORES, "check_options")
     score.check_options()
     structure = Fixed(parents)
     clf = BayesianNetworkClassifier(structure, categorical_features=categorical_features, discretizer=discretizer)
@@ -81,24 +78,6 @@ def structure_score(
     if not score.decomposable:
         task = replace(task, evaluate=criterion_likelihood(score, counts, Frequency()))
     return total_score(task, structure.learn(task).dag)
-
-
-def _make_score(criterion: str | FamilyScore | CLL, options: Mapping[str, object]) -> FamilyScore | CLL:
-    if not isinstance(criterion, str):
-        if options:
-            raise OptionError(
-                f"criterion={criterion!r} has its options already, and {', '.join(options)} is given beside it.",
-                hint="give options to the object, or the criterion by its name.",
-            )
-        return resolve("criterion", criterion, SCORES, "check_options")
-    make_score = SCORES[check_option("criterion", criterion, SCORES)]
-    try:
-        return make_score(**options)
-    except TypeError:
-        valid = ", ".join(make_score().get_params()) or "none"
-        raise OptionError(
-            f"criterion {criterion!r} has no option {', '.join(options)}; its options are: {valid}."
-        ) from None
 
 
 @dataclass(frozen=True)
