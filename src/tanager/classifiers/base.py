@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,7 +25,6 @@ from tanager.classifiers.coded_table import (
     check_columns,
     code_stream,
     code_table,
-    read_labelled,
 )
 from tanager.classifiers.importance import attribute_importance
 from tanager.classifiers.intervals import Preparation
@@ -344,14 +343,8 @@ def encode_table(clf: TableClassifier, X: object) -> tuple[RawTable, Codes]:
 
 
 def code_labelled(clf: TableClassifier, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CodedTable:
-    """The codes of rows that have a class, columns in the table's order.
-
-    Categories and cut points are those of a fitted classifier; for another they are learnt from these rows.
-    """
-    if hasattr(clf, "encoder_"):
-        rows, schema = read_labelled(clf, X, y, sample_weight), clf.encoder_.schema
-    else:
-        rows, schema = clf._learn_schema(X, y, sample_weight, clf._row_needs())
+    """The codes of rows that have a class, columns in the table's order, as a fit of the classifier would have them."""
+    rows, schema = clone(clf)._learn_schema(X, y, sample_weight, clf._row_needs())
     return code_table(rows, schema, tuple(range(len(schema.attributes))))
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.classifiers.base import TableClassifier, code_labelled
+from tanager.classifiers.base import code_labelled
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.learning import DEFAULT_CRITERION, criterion_likelihood
 from tanager.parameters import Frequency
@@ -111,26 +110,15 @@ class Information:
         }
 
 
-@overload
-def information(X: object, y: ArrayLike, /, *, sample_weight: ArrayLike | None = None) -> Information: ...
-
-
-@overload
-def information(
-    clf: TableClassifier, X: object, y: ArrayLike, /, *, sample_weight: ArrayLike | None = None
-) -> Information: ...
-
-
-def information(*data: Any, sample_weight: ArrayLike | None = None) -> Information:
-    """Mutual information between the attributes of a table and its class: `information(X, y)`.
-
-    Numeric columns are cut on these rows; `information(clf, X, y)` takes the categories and cut points of a fitted
-    classifier instead.
+def information(X: object, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Information:
+    """Mutual information between the attributes of a table and its class; numeric columns are cut on these rows.
 
     Parameters
     ----------
-    *data : X, y or clf, X, y
-        A table and its classes, after a fitted classifier or without one.
+    X : table
+        The attributes.
+    y : array of shape (n_rows,)
+        The class of each row.
     sample_weight : array of shape (n_rows,) or None
         Weights of the rows.
 
@@ -148,8 +136,7 @@ def information(*data: Any, sample_weight: ArrayLike | None = None) -> Informati
     >>> round(float(found.interaction[0, 1]), 6)
     0.693147
     """
-    clf, X, y = data if len(data) == 3 else (BayesianNetworkClassifier("naive-bayes"), *data)
-    counts = code_labelled(clf, X, y, sample_weight).counts()
+    counts = code_labelled(BayesianNetworkClassifier("naive-bayes"), X, y, sample_weight).counts()
     pairs = pair_information(counts.pairs())
     return Information(
         counts.names[:-1], class_information(counts), pairs.conditional, pairs.marginal, pairs.interaction
