@@ -17,6 +17,7 @@ from experiments.papers.roos_2005 import count_parameters, count_within
 from experiments.papers.splits import Trials
 from experiments.papers.tables import claims_table, mean_difference, published_table, signed_rank_table
 from experiments.papers.zhou_2002 import paired_t
+from experiments.reading_fcll import tree_errors
 from experiments.studies.data_sets import DataSet
 from experiments.studies.measured_fold import measure_fold
 from experiments.studies.results import Results
@@ -304,3 +305,21 @@ def test_the_curve_of_roos_example_3_peaks_twice():
     values = figures.example_3(np.linspace(0.01, 0.99, 99))
     assert ((values[1:-1] > values[:-2]) & (values[1:-1] > values[2:])).sum() == 2
     np.testing.assert_allclose(values, values[::-1])
+
+
+class Columns(DataSet):
+    """Two columns that tell a class, each now and then."""
+
+    def read(self):
+        random = np.random.default_rng(0)
+        y = np.array(["yes", "no"] * 30)
+        told = random.random((2, 60)) < 0.6
+        return pa.table({name: np.where(known, y, "unknown") for name, known in zip("uv", told, strict=True)}), y
+
+
+def test_a_tree_over_two_attributes_errs_alike_whichever_rows_it_is_learnt_from():
+    data_set = Columns("vote", 60, groups=("friedman25",))
+    (study,) = PAPERS["fcll-2011"]([data_set], False)
+    of_training, of_all = tree_errors(study, data_set, 0, [("fcll", False), ("fcll", True)])
+    assert of_all == of_training
+    assert 0 < of_all < 0.5

@@ -1,9 +1,10 @@
-"""Rivals that are not dependencies: each as its library wants it, in the field where its package is installed."""
+"""Rivals that are not dependencies: each as its library wants it, in the field where its package is installed; classics."""
 
 from __future__ import annotations
 
 import sys
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -11,9 +12,12 @@ import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from experiments.classics import REFERENCE
 from experiments.studies import tuned_lightgbm
-from experiments.studies.field import MAX_ROWS_NEURAL, NEURAL_OTHERS, OTHERS, SLOW_OTHERS, rivals
+from experiments.studies.entries import parse_estimator
+from experiments.studies.field import CLASSICS, MAX_ROWS_NEURAL, NEURAL_OTHERS, OTHERS, SLOW_OTHERS, rivals
 from experiments.studies.tuned_lightgbm import N_TRIALS
+from tanager.structure import AnDE
 
 WORDS = pa.table({"c": ["u", None, "v", "u", "v"] * 12, "n": [1.0, 3.0, None, 5.0, 2.0] * 12})
 Y = np.tile(["a", "b", "a", "b", "a", "b"], 10)
@@ -101,3 +105,31 @@ def test_lightgbm_tuned_learns_from_few_rows_of_categories(monkeypatch):
     table = pa.table(dict(zip("xyz", letters.T, strict=True)))
     fitted = tuned_lightgbm.tuned_lightgbm().fit(table, y)
     assert (fitted.predict(table) == y).all()
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+# What the field fits without our priors and pairs: docs/comparison.md.
+STRUCTURES = {"NaiveBayes", "Selective", "Tree", "KDependence", "SelectiveKDependence", "AnDE", "TreeAverage"}
+PARAMETERS = {"Frequency", "Weighted", "MANB", "Conditional", "Hierarchical"}
+
+
+def test_every_classic_structure_and_parameter_learner_is_compared() -> None:
+    found = [parse_estimator(spec) for spec in CLASSICS.values()]
+    assert {type(each.structure).__name__ for each in found} == STRUCTURES
+    assert {type(each.parameters).__name__ for each in found} == PARAMETERS
+
+
+def test_every_kind_of_average_and_of_margin_is_compared() -> None:
+    found = [parse_estimator(spec) for spec in CLASSICS.values()]
+    averages = [each.structure for each in found if isinstance(each.structure, AnDE)]
+    assert {each.n for each in averages} == {1, 2}
+    assert {each.weights for each in averages} == {"equal", "information", "conditional"}
+    assert any(each.subsumption is not None for each in averages)
+    objectives = {getattr(each.parameters, "objective", None) for each in found}
+    assert objectives == {None, "margin", "mixed-margin"}
+
+
+def test_the_table_of_the_page_has_every_classic_once() -> None:
+    lines = (DOCS / "classics_table.md").read_text(encoding="utf-8").splitlines()
+    names = [line.split("|")[1].strip() for line in lines if line.startswith("| ")][1:]
+    assert sorted(names[1:]) == sorted([*CLASSICS, REFERENCE])
