@@ -1,4 +1,4 @@
-"""Rivals that are not dependencies: each as its library wants it, in the field where its package is installed; classics."""
+"""Rivals that are not dependencies: each as its library wants it, where its package is installed; classics."""
 
 from __future__ import annotations
 
