@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from cut_rows import CutRows
 from oracle import batch_of, random_batch, take_rows
 from parameters.tasks import assert_same, task_of
 from random_networks import networks, random_network
@@ -385,13 +384,3 @@ def test_bad_options_and_too_few_iterations_are_told():
         LikelihoodGradient(max_iter=0).learn(task(TAN, batch))
     with pytest.warns(ConvergenceWarning, match="LikelihoodGradient stopped after 1 iterations"):
         LikelihoodGradient(max_iter=1, tol=1e-12).learn(task(TAN, batch))
-
-
-def test_a_node_hidden_in_some_blocks_alone_is_not_hidden():
-    """The first blocks have no cell of a node; so random shares there would be wrong."""
-    batch = random_batch(3, 210, (3, 2, 4, 2, 3))
-    codes = batch.codes.copy()
-    codes[:100, 2] = 4
-    rows = batch_of(codes, batch.class_codes, batch.n_states)
-    whole, cut = (EM(max_iter=1, tol=1e9).learn(task_of(TAN, each)) for each in (rows, CutRows.of(rows)))
-    assert_same(cut.network.tables, whole.network.tables, rtol=1e-12)
