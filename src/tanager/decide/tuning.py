@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import roc_curve
 
 from tanager.arrays import Array
 from tanager.decide.decision import ASK, Decision, best_other
@@ -30,7 +31,7 @@ def tune_for_sensitivity(
     """The highest threshold that at least the wanted share of the rows of the class reaches."""
     values, caught, _ = _shares(probabilities, class_codes, positive, weights)
     check_share("sensitivity", wanted)
-    return _between(values, int(np.argmax(np.concatenate([[0.0], caught]) >= wanted - 1e-12)))
+    return _between(values, int(np.argmax(caught >= wanted - 1e-12)))
 
 
 def tune_for_specificity(
@@ -39,7 +40,7 @@ def tune_for_specificity(
     """The lowest threshold below which at least the wanted share of the rows of other classes is."""
     values, _, alarmed = _shares(probabilities, class_codes, positive, weights)
     check_share("specificity", wanted)
-    allowed = np.concatenate([[0.0], alarmed]) <= 1.0 - wanted + 1e-12
+    allowed = alarmed <= 1.0 - wanted + 1e-12
     n_reached = len(allowed) - 1 - int(np.argmax(allowed[::-1]))
     if n_reached == 0:
         raise DataError(
@@ -52,22 +53,13 @@ def tune_for_specificity(
 def _shares(
     probabilities: Probabilities, class_codes: ClassCodes, positive: int, weights: Array | None
 ) -> tuple[Array, Array, Array]:
-    """Distinct probabilities, the highest first; the shares of rows of the class, and of others, that reach each."""
-    weight = np.ones(len(class_codes)) if weights is None else weights
+    """Distinct probabilities, highest first; shares of the rows of the class, and of others, in the first 0, 1, ..."""
     inside = class_codes == positive
     if not inside.any() or inside.all():
         raise DataError("a threshold needs rows of the class and of others to be tuned on.")
-    values, totals = _by_value(probabilities[:, positive], weight[:, np.newaxis] * np.column_stack([inside, ~inside]))
-    reached = np.cumsum(totals, axis=0) / totals.sum(axis=0)
-    return values, reached[:, 0], reached[:, 1]
-
-
-def _by_value(p: Array, amounts: Array) -> tuple[Array, Array]:
-    """The distinct probabilities, the highest first, and the sums over their rows."""
-    values, place = np.unique(-p, return_inverse=True)
-    totals = np.zeros((len(values), amounts.shape[1]))
-    np.add.at(totals, place, amounts)
-    return -values, totals
+    p = probabilities[:, positive]
+    alarmed, caught, values = roc_curve(inside, p, sample_weight=weights, drop_intermediate=False)
+    return values[1:], caught, alarmed
 
 
 def _between(values: Array, n_reached: int) -> float:

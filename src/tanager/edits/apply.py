@@ -9,6 +9,7 @@ from itertools import compress
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,7 +31,7 @@ from tanager.table.training_table import read_rows
 Places = NDArray[np.intp]
 LEAST_SHARE = 1e-12
 """What a state that no training row is in weighs in a mean."""
-MAX_STEPS, TOLERANCE, SHORTEST_PART = 100, 1e-12, 1e-6
+MAX_STEPS, TOLERANCE = 100, 1e-12
 
 
 def apply_edits(
@@ -298,7 +299,7 @@ def _attribute(model: AdditiveModel, name: str) -> int:
 def refit_intercept(model: AdditiveModel, codes: Codes, class_codes: NDArray[np.intp]) -> AdditiveModel:
     r"""The b of greatest likelihood, sum_r log P(c_r | x_r): at it the mean of P(c | x) is the share of class c.
 
-    A missing cell counts with its expected effect. Newton's method, each step halved until the likelihood grows.
+    A missing cell counts with its expected effect.
     """
     n_classes = len(model.intercept)
     shares = np.bincount(class_codes, minlength=n_classes) / max(1, len(class_codes))
@@ -308,23 +309,23 @@ def refit_intercept(model: AdditiveModel, codes: Codes, class_codes: NDArray[np.
     sums = model.log_joint(codes)
     rows = np.arange(len(codes))
 
-    def answer(shift: Array) -> tuple[float, Array]:
+    def loss(shift: Array) -> tuple[float, Array]:
         logs = normalize_log(sums + shift)
-        return float(logs[rows, class_codes].mean()), np.exp(logs)
+        return -float(logs[rows, class_codes].mean()), np.exp(logs).mean(axis=0) - shares
 
-    shift = np.zeros(n_classes)
-    value, proba = answer(shift)
-    for _ in range(MAX_STEPS):
-        gradient = shares - proba.mean(axis=0)
-        if np.abs(gradient).max() < TOLERANCE:
-            break
-        curvature = np.diag(proba.mean(axis=0)) - proba.T @ proba / len(proba)
-        step, part = np.linalg.pinv(curvature) @ gradient, 1.0
-        while (following := answer(shift + part * step))[0] < value and part > SHORTEST_PART:
-            part /= 2
-        if following[0] < value:
-            break
-        shift, (value, proba) = shift + part * step, following
+    def curvature(shift: Array) -> Array:
+        proba = np.exp(normalize_log(sums + shift))
+        return np.diag(proba.mean(axis=0)) - proba.T @ proba / len(proba)
+
+    found = minimize(
+        loss,
+        np.zeros(n_classes),
+        jac=True,
+        hess=curvature,
+        method="trust-exact",
+        options={"gtol": TOLERANCE, "maxiter": MAX_STEPS},
+    )
+    shift: Array = found.x
     return replace(model, intercept=model.intercept + shift - shift.mean())
 
 
