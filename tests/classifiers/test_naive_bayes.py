@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.naive_bayes import CategoricalNB
 
+from classifiers.stream_tables import mixed_table, split
 from tanager import NaiveBayesClassifier
 from tanager.errors import DataError
 from tanager.parameters import Frequency
@@ -55,17 +56,6 @@ def test_a_row_without_any_cell_gets_the_class_frequencies():
     np.testing.assert_allclose(clf.predict_proba(empty)[0], np.bincount(y) / len(y), rtol=1e-12)
 
 
-def mixed(generator, n_rows):
-    y = generator.choice(["a", "b", "c"], n_rows)
-    shift = np.array([ord(label) - ord("a") for label in y])
-    x = generator.normal(size=n_rows) + shift
-    x[generator.random(n_rows) < 0.1] = np.nan
-    town = np.where(generator.random(n_rows) < 0.5, "north", np.array(["s", "t", "u"])[shift]).astype(object)
-    town[generator.random(n_rows) < 0.1] = None
-    whole = generator.integers(0, 5, n_rows) * (shift + 1)
-    return pd.DataFrame({"x": x, "town": town, "whole": whole, "flag": x > 1}), y
-
-
 @settings(max_examples=15, deadline=None)
 @given(
     st.integers(0, 10_000),
@@ -74,16 +64,16 @@ def mixed(generator, n_rows):
     st.sampled_from(["marginalize", "category"]),
 )
 def test_partial_fit_in_any_batches_is_one_fit(seed, cuts, weighted, missing):
-    generator = np.random.default_rng(seed)
-    X, y = mixed(generator, 120)
-    weights = generator.integers(1, 4, 120).astype(float) if weighted else None
-    options = {"categorical_features": ["whole"], "missing": missing}
+    X, y = split(mixed_table(120, gaps=0.1, seed=seed))
+    weights = np.random.default_rng(seed).integers(1, 4, 120).astype(float) if weighted else None
+    options = {"categorical_features": ["small"], "missing": missing}
     whole = NaiveBayesClassifier(**options).fit(X, y, weights)
     parts = NaiveBayesClassifier(**options)
     edges = [0, *sorted(set(cuts)), 120]
     for low, high in pairwise(edges):
         piece = slice(low, high)
-        parts.partial_fit(X[piece], y[piece], ["a", "b", "c"], None if weights is None else weights[piece])
+        own = None if weights is None else weights[piece]
+        parts.partial_fit(X.slice(low, high - low), y[piece], np.unique(y), own)
     assert parts.encoder_.schema.attributes == whole.encoder_.schema.attributes
     assert parts.network_.dag == whole.network_.dag
     for one, other in zip(parts.network_.tables, whole.network_.tables, strict=True):
@@ -108,11 +98,12 @@ def test_partial_fit_after_fit_adds_rows_to_the_counts():
 
 
 def test_partial_fit_after_fit_keeps_the_cut_points_of_fit():
-    X, y = mixed(np.random.default_rng(8), 300)
+    X, y = split(mixed_table(300))
     clf = NaiveBayesClassifier().fit(X, y)
-    cuts = clf.encoder_.schema.attributes[0].cuts
-    clf.partial_fit(X[:50], y[:50])
-    assert clf.encoder_.schema.attributes[0].cuts == cuts
+    schema = clf.encoder_.schema
+    clf.partial_fit(X.slice(0, 50), y[:50])
+    assert clf.encoder_.schema == schema
+    assert schema.attributes[-1].cuts
     shares = np.bincount(np.searchsorted(clf.classes_, np.append(y, y[:50]))) / 350
     np.testing.assert_allclose(clf.network_.tables[-1][0], shares, rtol=1e-15)
 
