@@ -228,18 +228,25 @@ def read_items(text: str, marks: str, comments: str) -> Group:
             within[-1].append(item)
         elif kind == "open":
             raise DocumentError(f"a quote in line {_line(text, match)} is never closed")
-        elif item in CLOSING:
-            within.append(Group(item))
-        elif item in CLOSING.values():
-            if item != CLOSING.get(within[-1].opening):
-                raise DocumentError(f"line {_line(text, match)}: {item!r} closes nothing")
-            group = within.pop()
-            within[-1].append(group)
-        elif item in (";", "="):
-            within[-1].append(Mark(item))
+        elif not _add_mark(within, item):
+            raise DocumentError(f"line {_line(text, match)}: {item!r} closes nothing")
     if len(within) > 1:
         raise DocumentError("it ends too early, so it was cut short")
     return within[0]
+
+
+def _add_mark(within: list[Group], mark: str) -> bool:
+    """Open a group, close the innermost one, or keep a semicolon or an equals sign; whether it closes what is open."""
+    if mark in CLOSING:
+        within.append(Group(mark))
+    elif mark in (";", "="):
+        within[-1].append(Mark(mark))
+    elif mark in CLOSING.values():
+        if mark != CLOSING.get(within[-1].opening):
+            return False
+        group = within.pop()
+        within[-1].append(group)
+    return True
 
 
 def _line(text: str, match: re.Match[str]) -> int:
