@@ -132,25 +132,6 @@ def test_cells_equal_those_of_scipys_reader(tmp_path_factory, rows, separator, m
 
 
 @pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ("1,x,1,t,2024-01-02", "line 11 has 5 cell(s), expected 6"),
-        ("1,x,1,t,2024-01-02,?,7", "line 11 has 7 cell(s), expected 6"),
-        ("1,v,1,t,2024-01-02,?", "line 11: 'v' is not a value of attribute 'a b' (nominal)"),
-        ("one,x,1,t,2024-01-02,?", "line 11: 'one' is not a value of attribute 'length' (numeric)"),
-        ("1,x,1,t,2024-13-02,?", "line 11: '2024-13-02' is not a value of attribute 'day' (date)"),
-        ("1,x,1,'t,2024-01-02,?", "line 11: the quotes near"),
-        ("1,x,1,'t\n2,x,1,t',2024-01-02,?", "line 11: the quotes near"),
-        ("{0 1, 3 t}", "sparse"),
-    ],
-)
-def test_rows_that_do_not_fit_the_header_are_refused_with_their_line(read, row, words):
-    with pytest.raises(FileError) as caught:
-        read(HEADER + row + "\n")
-    assert words in str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("", "it is empty"),
@@ -164,9 +145,17 @@ def test_rows_that_do_not_fit_the_header_are_refused_with_their_line(read, row, 
         ("@attribute a date 'EEE'\n@data\n1\n", "the date pattern 'EEE' is not one of yyyy-MM-dd"),
         ("hello\n@attribute a numeric\n@data\n1\n", "line 1 of the header"),
         ("@attribute a numeric\n@attribute a numeric\n@data\n1,2\n", "more than once: 'a'"),
+        (HEADER + "1,x,1,t,2024-01-02", "line 11 has 5 cell(s), expected 6"),
+        (HEADER + "1,x,1,t,2024-01-02,?,7", "line 11 has 7 cell(s), expected 6"),
+        (HEADER + "1,v,1,t,2024-01-02,?", "line 11: 'v' is not a value of attribute 'a b' (nominal)"),
+        (HEADER + "one,x,1,t,2024-01-02,?", "line 11: 'one' is not a value of attribute 'length' (numeric)"),
+        (HEADER + "1,x,1,t,2024-13-02,?", "line 11: '2024-13-02' is not a value of attribute 'day' (date)"),
+        (HEADER + "1,x,1,'t,2024-01-02,?", "line 11: the quotes near"),
+        (HEADER + "1,x,1,'t\n2,x,1,t',2024-01-02,?", "line 11: the quotes near"),
+        (HEADER + "{0 1, 3 t}", "sparse"),
     ],
 )
-def test_headers_that_cannot_be_read_are_refused(read, text, words):
+def test_what_cannot_be_read_is_refused_with_its_line(read, text, words):
     with pytest.raises(FileError) as caught:
         read(text)
     assert words in str(caught.value)

@@ -14,9 +14,8 @@ from pathlib import Path
 from tanager.additive.model import AdditiveModel
 from tanager.errors import FileError, OptionError
 from tanager.files.json_file import document_kind, parse_json, read_document, write_document, write_json
+from tanager.files.network_formats import read_bif, read_bifxml, read_net, write_bif, write_bifxml, write_net
 from tanager.files.network_nodes import FileNode, network_of, with_target
-from tanager.files.network_text import read_bif, read_net, write_bif, write_net
-from tanager.files.network_xml import read_bifxml, write_bifxml
 from tanager.files.paths import OutputKind
 from tanager.network.document import DocumentError, Json, network_from_document, network_to_document
 from tanager.network.network import Network

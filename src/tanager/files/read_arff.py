@@ -76,22 +76,30 @@ def _parse(text: str, missing: Collection[str]) -> pa.Table:
     if start is None:
         raise ArffError("there is no line '@data'" if text.strip() else "it is empty")
     attributes = read_header(text[: start.start()])
-    lines, rows = [], []
-    for number, line in enumerate(text[start.end() :].split("\n"), start=text.count("\n", 0, start.end()) + 1):
-        if not line.strip() or line.lstrip().startswith("%"):
-            continue
-        if line.lstrip().startswith("{"):
-            raise ArffError("its rows are sparse ({index value, ...}); convert it to dense rows")
-        cells = _texts(line, number, missing)
-        if len(cells) != len(attributes):
-            raise ArffError(f"line {number} has {len(cells)} cell(s), expected {len(attributes)} as in the header")
-        lines.append(number)
-        rows.append(cells)
+    lines, rows = _read_rows(text[start.end() :], text.count("\n", 0, start.end()) + 1, len(attributes), missing)
     columns = zip(*rows, strict=True) if rows else [()] * len(attributes)
     return pa.table(
         [_column(cells, lines, attribute) for cells, attribute in zip(columns, attributes, strict=True)],
         names=[attribute.name for attribute in attributes],
     )
+
+
+def _read_rows(
+    body: str, first: int, n_columns: int, missing: Collection[str]
+) -> tuple[list[int], list[list[str | None]]]:
+    """The lines with a row, the first line having this number, and their cells."""
+    lines, rows = [], []
+    for number, line in enumerate(body.split("\n"), start=first):
+        if not line.strip() or line.lstrip().startswith("%"):
+            continue
+        if line.lstrip().startswith("{"):
+            raise ArffError("its rows are sparse ({index value, ...}); convert it to dense rows")
+        cells = _texts(line, number, missing)
+        if len(cells) != n_columns:
+            raise ArffError(f"line {number} has {len(cells)} cell(s), expected {n_columns} as in the header")
+        lines.append(number)
+        rows.append(cells)
+    return lines, rows
 
 
 def _texts(line: str, number: int, missing: Collection[str]) -> list[str | None]:

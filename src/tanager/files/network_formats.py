@@ -1,10 +1,13 @@
-"""Network files of text: bif and Hugin's .net."""
+"""The formats of network files: bif, Hugin's .net and .bifxml (XMLBIF 0.3)."""
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator, Sequence
 from itertools import product
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 
@@ -19,6 +22,7 @@ from tanager.files.network_nodes import (
     quoted,
     word,
     word_or_integer,
+    xml_text,
 )
 from tanager.network.document import DocumentError, shorten
 from tanager.network.network import Network
@@ -224,18 +228,25 @@ def read_items(text: str, marks: str, comments: str) -> Group:
             within[-1].append(item)
         elif kind == "open":
             raise DocumentError(f"a quote in line {_line(text, match)} is never closed")
-        elif item in CLOSING:
-            within.append(Group(item))
-        elif item in CLOSING.values():
-            if item != CLOSING.get(within[-1].opening):
-                raise DocumentError(f"line {_line(text, match)}: {item!r} closes nothing")
-            group = within.pop()
-            within[-1].append(group)
-        elif item in (";", "="):
-            within[-1].append(Mark(item))
+        elif not _add_mark(within, item):
+            raise DocumentError(f"line {_line(text, match)}: {item!r} closes nothing")
     if len(within) > 1:
         raise DocumentError("it ends too early, so it was cut short")
     return within[0]
+
+
+def _add_mark(within: list[Group], mark: str) -> bool:
+    """Open a group, close the innermost one, or keep a semicolon or an equals sign; whether it closes what is open."""
+    if mark in CLOSING:
+        within.append(Group(mark))
+    elif mark in (";", "="):
+        within[-1].append(Mark(mark))
+    elif mark in CLOSING.values():
+        if mark != CLOSING.get(within[-1].opening):
+            return False
+        group = within.pop()
+        within[-1].append(group)
+    return True
 
 
 def _line(text: str, match: re.Match[str]) -> int:
@@ -274,3 +285,61 @@ def flat(items: Item | None, where: str) -> Iterator[str]:
         raise DocumentError(f"{where} is not there, or is no list of numbers")
     for item in items:
         yield from [item] if isinstance(item, str) else flat(item, where)
+
+
+def read_bifxml(content: bytes) -> list[FileNode]:
+    """The nodes in the order of their VARIABLE elements."""
+    network = _root(content).find("NETWORK")
+    if network is None:
+        raise DocumentError("it has no element NETWORK")
+    nodes = NodeList()
+    for variable in network.iter("VARIABLE"):
+        name = _content(variable.find("NAME"), "a variable has no NAME")
+        if variable.get("TYPE", "nature") != "nature":
+            raise DocumentError(f"node {plain(name)!r} is a {variable.get('TYPE')} node, expected a chance node")
+        nodes.describe(name, ((outcome.text or "").strip() for outcome in variable.findall("OUTCOME")))
+    for definition in (element for element in network if element.tag in ("DEFINITION", "PROBABILITY")):
+        name = _content(definition.find("FOR"), "a table has no FOR")
+        parents = [_content(given, f"GIVEN of {name!r} is empty") for given in definition.findall("GIVEN")]
+        table = _content(definition.find("TABLE"), f"node {plain(name)!r} has no TABLE")
+        nodes.add_table(name, parents, cells_of(table.split(), name))
+    return nodes.finish()
+
+
+def write_bifxml(network: Network) -> bytes:
+    """Names and states are any text; control characters and outer or repeated blanks are escaped."""
+    root = Element("BIF", VERSION="0.3")
+    content = SubElement(root, "NETWORK")
+    SubElement(content, "NAME").text = "unknown"
+    nodes = nodes_of(network)
+    for node in nodes:
+        variable = SubElement(content, "VARIABLE", TYPE="nature")
+        SubElement(variable, "NAME").text = xml_text(node.name)
+        for state in node.states:
+            SubElement(variable, "OUTCOME").text = xml_text(str(state))
+    for node in nodes:
+        definition = SubElement(content, "DEFINITION")
+        SubElement(definition, "FOR").text = xml_text(node.name)
+        for parent in node.parents:
+            SubElement(definition, "GIVEN").text = xml_text(parent)
+        SubElement(definition, "TABLE").text = " ".join(map(repr, node.cells.tolist()))
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def _root(content: bytes) -> Element:
+    try:
+        # The standard has nothing before "<?xml"; files have a mark of their encoding, blanks, or both.
+        root = ElementTree.fromstring(content.removeprefix(codecs.BOM_UTF8).lstrip())
+    except (ElementTree.ParseError, ValueError, LookupError) as error:  # the others: an unknown encoding
+        raise DocumentError(f"it is not XML, or was cut short ({error})") from None
+    if root.tag != "BIF":
+        raise DocumentError(f"its outermost element is {shorten(root.tag)}, expected 'BIF'")
+    return root
+
+
+def _content(element: Element | None, problem: str) -> str:
+    content = "" if element is None else (element.text or "").strip()
+    if not content:
+        raise DocumentError(problem)
+    return content
