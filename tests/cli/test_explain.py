@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.special import expit
 from sklearn.datasets import load_iris
 
 from tanager import explain, load_model
@@ -55,7 +56,11 @@ def test_the_table_adds_up_and_names_every_attribute(iris, capsys):
     assert len(tables) == 5
     for table, row in zip(tables, found, strict=True):
         assert f"{row.favoured} (P {row.probabilities[row.favoured]:.4f}) against {row.against}" in table
-        total, *addends = [float(number) for number in re.findall(r" ([+-]?\d+\.\d{4}) │$", table, re.MULTILINE)]
+        lines = re.findall(r" ([+-]?\d+\.\d{4}) │ +(?:[<>] )?([\d.]+) % │$", table, re.MULTILINE)
+        (total, *addends), (whole, *parts) = ([float(cell) for cell in column] for column in zip(*lines, strict=True))
+        so_far = np.clip(100 * expit(np.cumsum(addends)), 0.1, 99.9)
+        np.testing.assert_allclose(np.clip(parts, 0.1, 99.9), so_far, rtol=0, atol=0.06)
+        assert whole == parts[-1]
         assert len(addends) == len(row.first_lines) + 4
         assert addends[0] == pytest.approx(row.base_rate, abs=5e-5)
         assert sum(addends) == pytest.approx(total, abs=5e-4)

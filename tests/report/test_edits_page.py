@@ -86,6 +86,13 @@ def test_a_correction_is_made_by_hand_with_a_reason_and_downloaded(page, tmp_pat
     page.wait(f"return !!{opener}")
     page.run(f"{opener}.click()")
     page.wait(f"return !!{button % 'Only rising'}")
+    # The form is beside the picture, and the words that say of which rows the figures are can be read.
+    beside = "const [form, picture] = ['.edit-form', '.card:has(.edit-form) > svg'].map((each) => "
+    beside += "document.querySelector(each).getBoundingClientRect()); return form.left >= picture.right"
+    assert page.run(beside)
+    rows = page.element(".corrections thead th")
+    assert rows.text == "on 300 training rows of this page"
+    assert page.run("return arguments[0].scrollWidth <= arguments[0].clientWidth", rows)
     page.run(f"{button % 'Only rising'}.click()")
     assert "needs a reason" in page.text(".edit-form .note")
     page.element(".edit-form input").send_keys("it only grows with age")

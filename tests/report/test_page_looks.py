@@ -46,7 +46,9 @@ def certain(tmp_path_factory) -> Path:
     rng = np.random.default_rng(0)
     X, y = table(6, n_rows=500, n_columns=30, n_classes=2)
     X = X.apply(rng.permutation)
-    X["told"] = np.where(rng.random(len(y)) < 0.02, y[::-1], y)
+    wrong = rng.random(len(y)) < 0.02
+    X["told"] = np.where(wrong, y[::-1], y)
+    X["number"] = (10 * y.str[-1].astype(float) + rng.integers(0, 10, len(y))).where(~wrong, 5.0)
     y = y.map(lambda label: f"{label} of the two")
     clf = AdditiveClassifier(pairs=0, trees=False).fit(X, y)
     mains = clf.model_.mains
@@ -73,6 +75,16 @@ def test_figures_and_tables_fit_their_cards(page, certain):
     ends = "const box = (each) => document.querySelector(each).getBoundingClientRect();"
     place = page.run(ends + "return [box('.scale .base-mark:nth-of-type(3)').right, box('.tile .ends').right]")
     assert place[0] == pytest.approx(place[1], abs=8)  # "perfect" is written where the scale ends
+
+
+def test_cut_points_of_pairs_are_drawn_where_there_are_pairs_alone(page, certain, pages):
+    for path, drawn in ((pages["effects"], True), (certain, False)):
+        page.open(path)
+        page.run("document.querySelector('#columns .column:has(.histogram), #columns .column').scrollIntoView()")
+        page.run("dispatchEvent(new Event('beforeprint'))")
+        page.wait("return document.querySelector('#columns rect')")
+        assert (page.count("#columns .cut") > 0) == drawn
+        assert ("Vertical lines" in page.text("#columns")) == drawn
 
 
 def test_attributes_without_any_effect_are_left_out_of_what_if_until_they_are_asked_for(page, certain):

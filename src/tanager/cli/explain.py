@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -138,26 +139,43 @@ def _document(row: RowExplanation, changes: Counterfactuals | None) -> dict[str,
 
 
 def _print_row(row: RowExplanation, top: int) -> None:
-    """The log odds, which are the sum of what follows: base rate, baseline, a line per attribute, the largest first."""
+    """The log odds, which are the sum of what follows: base rate, baseline, a line per attribute, the largest first.
+
+    Beside each line is the probability that the log odds down to it amount to, of more than two classes that of the two
+    that are compared.
+    """
     from rich.markup import escape
 
-    favoured, against = (f"{name} (P {row.probabilities[name]:.4f})" for name in (row.favoured, row.against))
-    ranked = row.ranked
-    blanks = [""] * (2 if any(each.given for each in ranked) else 1)
-    table = new_table(["attribute", "value", "given"][: 1 + len(blanks)], ["log odds"])
-    table.add_row("log odds, the sum", *blanks, _coloured(row.log_odds), style="bold", end_section=True)
-    for label, value in row.first_lines:
-        table.add_row(escape(label), *blanks, _coloured(value))
-    for each in ranked[:top]:
-        cells = map(escape, (each.attribute, each.cell, each.condition)[: 1 + len(blanks)])
+    ranked, rest = row.ranked[:top], row.ranked[top:]
+    lines: list[tuple[tuple[str, ...], float, str]] = [((label,), value, "") for label, value in row.first_lines]
+    for each in ranked:
         margin = "" if each.margin is None else f" ± {each.margin:.4f}"
-        table.add_row(*cells, _coloured(each.log_odds) + margin)
-    rest = ranked[top:]
+        lines.append(((each.attribute, each.cell, each.condition), each.log_odds, margin))
     if rest:
-        table.add_row(f"{len(rest)} other {row.nouns}", *blanks, _coloured(sum(each.log_odds for each in rest)))
+        lines.append(((f"{len(rest)} other {row.nouns}",), sum(each.log_odds for each in rest), ""))
+    n_words = 3 if any(each.given for each in row.ranked) else 2
+    share = f"P({row.favoured})" if len(row.probabilities) == 2 else "P of the two"
+    table = new_table(["attribute", "value", "given"][:n_words], ["log odds", share])
+    blanks = [""] * (n_words - 1)
+    total = _coloured(row.log_odds), _probability(row.log_odds)
+    table.add_row("log odds, the sum", *blanks, *total, style="bold", end_section=True)
+    added = 0.0
+    for words, value, margin in lines:
+        added += value
+        cells = [*map(escape, words), *blanks][:n_words]
+        table.add_row(*cells, _coloured(value) + margin, _probability(added))
+    favoured, against = (f"{name} (P {row.probabilities[name]:.4f})" for name in (row.favoured, row.against))
     print_table(f"Row {row.row}: {favoured} against {against}", table)
     if row.decision is not None:
         print(f"Decided: {row.decision.words}\n")
+
+
+def _probability(log_odds: float) -> str:
+    from scipy.special import expit
+
+    from tanager.report.render import percent
+
+    return percent(None if math.isnan(log_odds) else float(expit(log_odds)))
 
 
 def _coloured(log_odds: float) -> str:

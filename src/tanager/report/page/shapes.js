@@ -58,7 +58,7 @@ function stepCurve(network, node, c, size, range_, mark) {
   const { states } = mainEffect(network, node, c);
   const bins = states.slice(0, cuts.length + 1);
   const { edges, marks, even } = binPlaces(cuts, labels);
-  const left = 40, right = missing_state ? 78 : 42, top = 8, strip = 20, w = size.width - left - right, h = size.height - top - strip - 24;
+  const left = 40, right = missing_state ? 80 : 48, top = 8, strip = 20, w = size.width - left - right, h = size.height - top - strip - 24;
   const px = (x) => left + w * x, py = (y) => top + h / 2 - ((h / 2) * y) / range_;
   const base = top + h + 4 + strip;
   const heights = bins.map(({ share }, k) => (even ? share : share / (edges[k + 1] - edges[k])));
@@ -69,7 +69,7 @@ function stepCurve(network, node, c, size, range_, mark) {
   const last = missing_state ? states.at(-1) : null;
   const at = (code) => (last && code === last.code ? size.width - 58 : px((edges[code] + edges[code + 1]) / 2));
   return picture(size, `Log odds of ${name}. ${[bins[0], bins.at(-1), ...(last ? [last] : [])].map(spoken).join("; ")}.`,
-    [-1, 0, 1].map((sign) => ticks(0, range_, 3).at(-1) * sign).map((y) => [svg("line", { class: y ? "grid" : "zero", x1: left, x2: size.width - 38, y1: py(y), y2: py(y) }), svg("text", { class: "tick end", x: left - 5, y: py(y) + 4 }, short(y, 2)), svg("text", { class: "tick end", x: size.width - 2, y: py(y) + 4 }, brief(chanceAt(network, c, y)))]).flat(),
+    [-1, 0, 1].map((sign) => ticks(0, range_, 3).at(-1) * sign).map((y) => [svg("line", { class: y ? "grid" : "zero", x1: left, x2: size.width - 46, y1: py(y), y2: py(y) }), svg("text", { class: "tick end", x: left - 5, y: py(y) + 4 }, short(y, 2)), svg("text", { class: "tick end", x: size.width - 2, y: py(y) + 4 }, brief(chanceAt(network, c, y)))]).flat(),
     band, line,
     heights.map((tall, k) => rect("density", k, base - (strip * tall) / tallest, (strip * tall) / tallest)),
     bins.map(({ value, share, spread, name: words }, k) => rect("target", k, top, base - top, `${words}: ${signed(value)}${spread ? ` ± ${(2 * spread).toFixed(2)}` : ""}, chance ${brief(chanceAt(network, c, value))}, ${percent(share)} of the rows`)),

@@ -139,7 +139,7 @@ function makeOutcome(network, target, model, missingRule, base, store, decision,
       ? el("button", { type: "button", class: "quiet", onclick: () => { allReasons = !allReasons; showReasons({ parts, favoured, other }, codes); } }, allReasons ? "Show fewer" : "Show all") : null;
     byId("waterfall").replaceChildren(
       el("p", { class: "muted small" }, "Log odds for ", el("span", { class: "favoured-name" }, classes[favoured]), " against ",
-        el("span", { class: "other-name" }, classes[other]), `; ${explained(network)} ${missingRule.words}${intervals && !network.edited ? ` ±: half of a ${percent(intervals.level).replace(".0", "")} interval.` : ""}${parts.some((part) => part.summed.length) ? " ∑: with this part." : ""}`),
+        el("span", { class: "other-name" }, classes[other]), `; ${explained(network)} ${missingRule.words}${intervals && !network.edited ? ` ±: half of a ${percent(intervals.level).replace(".0 ", "\u00a0")} interval.` : ""}${parts.some((part) => part.summed.length) ? " ∑: with this part." : ""}`),
       el("p", { class: "columns-of muted small", "aria-hidden": "true" }, el("span", {}, "log odds"), el("span", {}, classes.length > 2 ? "P of the two" : `P(${cut(classes[favoured], 14)})`)),
       list, ...(button ? [button] : []));
   }
