@@ -2,8 +2,8 @@
 
     python -m experiments.weights
 
-The weighted test log-loss with weights 5 : 1 on imbalanced generated tables, the mean of SEEDS, with the weights as they
-are and divided by 5; then the log-loss on half of the rows of folder tables with all weights 1, 0.5 and 2. Writes
+The weighted test log-loss with weights 5 : 1 on imbalanced generated tables, the mean of SEEDS, with the weights as
+they are and divided by 5; then the log-loss on half of the rows of folder tables with all weights 1, 0.5 and 2. Writes
 docs/weights_table.md. The folder is $TANAGER_DATA.
 """
 
@@ -38,7 +38,7 @@ def main() -> None:
         "",
         f"Written by `python -m experiments.weights` on {datetime.date.today()}, {commit()}. With weights 5 : 1 on "
         f"imbalanced generated tables the weighted test log-loss is {full:.4f}, and {fifth:.4f} with the weights "
-        f"divided by 5 (mean of {SEEDS} seeds). Log-loss with all weights one, and its change when they are multiplied:",
+        f"divided by 5 (mean of {SEEDS} seeds). Log-loss with weights of one, and its change when they are multiplied:",
         "",
         "| table | weights of one | times 0.5 | times 2 |",
         "| --- | ---: | ---: | ---: |",

@@ -14,6 +14,7 @@ from classifiers.stream_tables import (
     assert_same_model,
     coded,
     cut,
+    imputation_arrays,
     mixed_table,
     model_arrays,
     split,
@@ -80,7 +81,8 @@ def assert_streams(clf: TableClassifier, table: pa.Table) -> None:
         rtol = 1e-3  # the loss of a structure that is not perfect has several optima, each flat
     assert_same_model(streamed, memory, rtol)
     if parameters in MADE_OF_COUNTS and not optimised:
-        for own, expected in zip(model_arrays(streamed), model_arrays(memory), strict=True):
+        arrays = ([*model_arrays(clf), *imputation_arrays(clf)] for clf in (streamed, memory))
+        for own, expected in zip(*arrays, strict=True):
             np.testing.assert_array_equal(own, expected)
     np.testing.assert_allclose(streamed.predict_proba(cut(X, [7])), memory.predict_proba(X), rtol=0, atol=rtol)
 

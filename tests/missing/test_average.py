@@ -247,6 +247,25 @@ def gappy_iris(share=0.2):
     return X, X.mask(np.random.default_rng(0).random(X.shape) < share), y
 
 
+@pytest.mark.filterwarnings("ignore:column 'A' holds no value")
+@pytest.mark.parametrize(
+    ("make", "atol", "cell"),
+    [
+        *((AdditiveClassifier, 0.0, cell) for cell in ("same", 3.0, None)),
+        *((TANClassifier, 1e-4, cell) for cell in ("same", 3.0)),
+    ],
+)
+def test_a_column_without_information_changes_no_answer_whatever_is_unknown(make, atol, cell):
+    X, gappy, y = gappy_iris(0.4)
+    train, test = np.arange(150) % 3 > 0, np.arange(150) % 3 == 0
+    kind = float if isinstance(cell, float) else object
+    wide, wide_gappy = (frame.assign(A=pd.Series([cell] * 150, dtype=kind)) for frame in (X, gappy))
+    clf, other = make().fit(X[train], y[train]), make().fit(wide[train], y[train])
+    for rows, wide_rows in ((X, wide), (gappy, wide_gappy)):
+        found, expected = other.predict_proba(wide_rows[test]), clf.predict_proba(rows[test])
+        np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
+
+
 @pytest.mark.parametrize("parameters", sorted(name for name in PARAMETERS if not PARAMETERS[name].describes_attributes))
 def test_discriminative_tables_are_averaged_by_default(parameters):
     X, gappy, y = gappy_iris()

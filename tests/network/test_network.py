@@ -167,14 +167,6 @@ def test_family_probabilities_are_sums_of_the_joint(network, data):
     np.testing.assert_allclose(found, expected.reshape(family.class_shape(network.n_states)), atol=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
-@given(networks())
-def test_a_network_comes_back_from_its_dictionary_bit_by_bit(network):
-    back = Network.from_dict(json.loads(json.dumps(network.to_dict())))
-    assert (back.columns, back.dag, back.target) == (network.columns, network.dag, network.target)
-    assert all(np.array_equal(own, other) for own, other in zip(back.tables, network.tables, strict=True))
-
-
 def test_bins_dates_and_gap_states_come_back_from_a_dictionary():
     day = datetime.date(2024, 2, 29)
     columns = (

@@ -168,18 +168,6 @@ def test_no_network_that_classifies_alike_makes_the_counts_more_likely(structure
 
 
 @settings(max_examples=30, deadline=None)
-@given(perfect_structures())
-def test_the_network_of_the_frequencies_is_found_again_from_its_class_probabilities(structure):
-    """It classifies alike and has the marginals of the counts, and only one network does."""
-    dag, n_states, rng = structure
-    tables = random_tables(dag, n_states, rng)
-    joint = joint_of(dag, tables, n_states)
-    hidden = plus_class_free(dag, [np.log(table) for table in tables], n_states, rng)
-    found = most_likely_tables(dag, hidden, n_states, family_marginals(dag, joint))
-    np.testing.assert_allclose(joint_of(dag, found.tables, n_states), joint, atol=1e-6)
-
-
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([[(), (), ()], [(), (0,), (0,)], [(), (0,), (0, 1), (1, 2)]]))
 def test_where_counts_disagree_each_state_has_its_frequency_under_its_attribute_parents(seed, parents):
     """As families do that have counted the rows without a gap in them."""

@@ -184,8 +184,7 @@ class Averaged(MissingRule):
     @cached_property
     def _draws(self) -> Codes:
         """(attributes, components, n_draws) at the fine granularity."""
-        ranks = np.argsort(np.argsort(np.array(self.network.nodes[:-1]), kind="stable"))
-        draws = self.imputation.draws(ranks.tolist())
+        draws = self.imputation.draws(self.network.nodes[:-1])
         coarse = draws.reshape(-1, draws.shape[2]).astype(np.uint64)
         fine = self.network.refine(coarse).reshape(draws.shape)
         return np.ascontiguousarray(np.moveaxis(fine, 2, 0), dtype=code_dtype(max(self.network.n_states)))
@@ -238,9 +237,9 @@ def _corrected(rule: Averaged, classes: Array, by_state: Sequence[Array]) -> Imp
 
 
 def _used_attributes(network: LookedUpModel) -> list[int]:
-    """Those that P(class | row) depends on; of a network all."""
+    """Those that P(class | row) depends on; of a network all that have several states."""
     if network.kind == "tables":
-        return list(range(len(network.columns) - 1))
+        return [attribute for attribute, n_states in enumerate(network.n_states[:-1]) if n_states > 1]
     mains = {attribute for attribute, main in enumerate(network.mains) if main.any()}
     trees = set() if network.forest is None else set(network.forest.attributes.tolist())
     return sorted(mains | trees | {attribute for pair in network.pairs for attribute in pair})

@@ -68,11 +68,14 @@ class Imputation(PicklesFields):
         none = np.zeros((1, len(self.shares)))
         return np.concatenate([part for table in self.tables for part in (TEMPER * np.log(table.T), none)])
 
-    def draws(self, ranks: Sequence[int]) -> Ints:
-        """(components, n_draws, attributes) coarse states; `ranks` are the attributes' places in the order of names.
+    def draws(self, names: Sequence[str]) -> Ints:
+        """(components, n_draws, attributes) coarse states; `names` are those of the attributes.
 
-        An attribute is drawn with the same numbers in every component and for every row.
+        An attribute is drawn with the same numbers in every component and for every row: by its place in the order of
+        the names, those that are not informative coming last, so that they change nothing.
         """
+        blank = [bool((table == 1.0 / table.shape[1]).all()) for table in self.tables]
+        ranks = np.argsort(sorted(range(len(names)), key=lambda node: (blank[node], names[node]))).tolist()
         numbers = spread_numbers(self.n_draws, len(ranks))
         found = np.empty((len(self.shares), self.n_draws, len(ranks)), dtype=np.int64)
         for attribute, (table, rank) in enumerate(zip(self.tables, ranks, strict=True)):
@@ -108,7 +111,7 @@ class Imputation(PicklesFields):
     def without_attribute(self, attribute: int) -> Imputation:
         """Any state of the attribute is as likely, so it is not informative about others; and it corrects nothing."""
         tables, states = list(self.tables), list(self.states)
-        tables[attribute] = np.full_like(tables[attribute], 1.0 / tables[attribute].shape[1])
+        tables[attribute] = _uniform(tables[attribute])
         states[attribute] = np.zeros_like(states[attribute])
         return replace(self, tables=tuple(tables), states=tuple(states))
 
@@ -128,7 +131,8 @@ def learn_mixture(rows: Rows, classes: Array, by_state: Sequence[Array]) -> tupl
     most = max(1, min(MAX_COMPONENTS, MAX_CELLS // max(n_cells, 1)))
     groups = [np.array([c]) for c in np.flatnonzero(classes)]
     groups = groups if 0 < len(groups) <= most else [np.arange(len(classes))]
-    cells, class_codes, weights = _sample(rows, starts)
+    told_apart = np.array([np.count_nonzero(each.sum(axis=1)) > 1 for each in by_state], dtype=bool)
+    cells, class_codes, weights = _sample(rows, starts, np.flatnonzero(told_apart))
     overall = _normalize(counts.sum(axis=1) + LEAST_COUNT, starts)
     shares, tables = [], []
     for group in groups:
@@ -147,7 +151,8 @@ def learn_mixture(rows: Rows, classes: Array, by_state: Sequence[Array]) -> tupl
         tables.append(found)
     table = np.concatenate(tables)
     split = [table[:, first:last] for first, last in pairwise(starts)]
-    return np.concatenate(shares), tuple(split)
+    known = zip(split, told_apart, strict=True)
+    return np.concatenate(shares), tuple(own if several else _uniform(own) for own, several in known)
 
 
 def _fit_components(
@@ -180,15 +185,19 @@ def _spread_rows(cells: sp.csr_matrix, weights: Array, n: int) -> list[int]:
     return chosen
 
 
-def _sample(rows: Rows, starts: Ints) -> tuple[sp.csr_matrix, Ints, Array]:
+def _uniform(table: Array) -> Array:
+    """That of an attribute that tells nothing, of which one state occurs at most."""
+    return np.full_like(table, 1.0 / table.shape[1])
+
+
+def _sample(rows: Rows, starts: Ints, attributes: Ints) -> tuple[sp.csr_matrix, Ints, Array]:
     """At most MAX_ROWS distinct rows at the coarse granularity: those of lowest key, so their order decides nothing.
 
-    cells        (rows, cells of all attributes) one for each known cell of an attribute that has several states
+    cells        (rows, cells of all attributes) one for each known cell of these attributes
     class_codes  (rows,)
     weights      (rows,)
     """
     n_states = np.diff(starts)
-    attributes = np.flatnonzero(n_states > 1)
     blocks = rows.sum(partial(_lowest_rows, attributes=attributes), "lowest").values
     (batch,) = _lowest_rows(join_blocks(blocks, rows.n_states), attributes).values
     codes = batch.codes[:, attributes].astype(np.int64)

@@ -1,4 +1,4 @@
-"""SummedOut: a missing cell is summed out of the network's own joint, exactly."""
+"""SummedOut, Mixed and LeftOut: what networks that describe their attributes do about unknown cells, exactly."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tanager.runtime.resources import map_threads
 from tanager.structure.all_trees import AllTrees
 from tanager.table.columns import code_dtype
 
-MAX_SHARE_WITH_GAPS = 0.5  # a larger share of rows with gaps, and taking them apart costs more than it saves
+MAX_SHARE_APART = 0.5  # of a larger share of rows to sum out, taking them apart costs more than it saves
 BLOCK_ROWS = 8_192
 
 
 @dataclass(frozen=True)
 class SummedOut(MissingRule):
-    r"""P(c | o) = sum_m P(c, o, m) / P(o), of the cells present o and those missing m.
+    r"""P(c | o) = sum_m P(c, o, m) / P(o), of the known cells o and the unknown cells m.
 
     With the class first and parents before children, the chain rule gives log P(c, o) = log P(c) + sum_i
-    log P(o_i | o_1 .. o_{i-1}, c): these are the terms. Where all parents of an attribute are present its term is that
-    of its own table, whatever else the row holds. A missing cell adds 0: its states sum to one.
+    log P(o_i | o_1 .. o_{i-1}, c): these are the terms. Where all parents of an attribute are known its term is that
+    of its own table, whatever else the row holds. An unknown cell adds 0: its states sum to one.
     """
 
     name: ClassVar[str] = "summed out"
@@ -40,13 +40,13 @@ class SummedOut(MissingRule):
     network: Network
 
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
-        """Not `normalized`: log P(class, cells present).
+        """Not `normalized`: log P(class, known cells).
 
-        A look-up per family is exact for a row whose gaps lie only in attributes that are no parent and have none but
-        the class (`LogJoint`); the other rows go through the junction tree.
+        A look-up per family is exact for a row whose unknown cells are in attributes that are no parent and have none
+        but the class (`LogJoint`); the other rows go through the junction tree.
         """
-        hard = self._linked_gap(codes)
-        if hard.sum() > MAX_SHARE_WITH_GAPS * len(hard):
+        hard = self._is_linked(codes)
+        if hard.sum() > MAX_SHARE_APART * len(hard):
             hard[:] = True
         return answer_apart(
             codes,
@@ -80,8 +80,8 @@ class SummedOut(MissingRule):
         masked = np.where(kept[:-1], codes, np.array(self.network.n_states[:-1]))
         return between(self.log_posterior(masked, normalized=False), favoured, against)
 
-    def _linked_gap(self, codes: Codes) -> Rows:
-        """(n_rows,) whether a missing attribute is a parent, or has an attribute as parent."""
+    def _is_linked(self, codes: Codes) -> Rows:
+        """(n_rows,) whether an unknown attribute is a parent, or has an attribute as parent."""
         target = len(self.network.nodes) - 1
         linked = {node for edge in self.network.dag.edges if edge[0] != target for node in edge} - {target}
         found = np.zeros(len(codes), dtype=bool)
@@ -118,7 +118,7 @@ BLOCK_CELLS = 1 << 24
 
 @dataclass(frozen=True)
 class Mixed(MissingRule):
-    r"""P(c | o) = sum_m w_m P_m(c, o) / sum_m w_m P_m(o), of the cells present o.
+    r"""P(c | o) = sum_m w_m P_m(c, o) / sum_m w_m P_m(o), of the known cells o.
 
     The log odds of a sum are a mean of the members' log odds (Montgomery 1937): with a_m = w_m P_m(c, o) and b_m the
     same of the other class, A and B their sums, and L(a, b) = (a - b) / (log a - log b) the logarithmic mean,
@@ -134,7 +134,7 @@ class Mixed(MissingRule):
     network: MixtureNetwork
 
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
-        """Not `normalized`: log P(class, cells present)."""
+        """Not `normalized`: log P(class, known cells)."""
         result = self._log_mixture(codes)
         return normalize_log(result) if normalized else result
 
@@ -153,7 +153,7 @@ class Mixed(MissingRule):
         return Contributions(prior, terms, np.zeros(len(codes)))
 
     def _log_mixture(self, codes: Codes) -> Array:
-        """(n_rows, n_classes) log P(class, cells present)."""
+        """(n_rows, n_classes) log P(class, known cells)."""
         network = self.network
         result = np.empty((len(codes), network.n_states[-1]))
         size = max(1, BLOCK_CELLS // len(network.members)) if network.subsumption else max(1, len(codes))
@@ -194,7 +194,7 @@ N_POINTS = 8
 
 @dataclass(frozen=True)
 class LeftOut(MissingRule):
-    r"""P(c | o) of the cells present o: the mean over all forests of the attributes present, with the same weights.
+    r"""P(c | o) of the known cells o: the mean over all forests of the known attributes, with the same weights.
 
     With Z_c(x) the sum over forests whose edges p -> i weigh w_pi P(x_i | x_p, c) / P(x_i | c), the log odds are
 
@@ -212,7 +212,7 @@ class LeftOut(MissingRule):
     network: TreeAverageNetwork
 
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
-        """Not `normalized`: log P(class, cells present)."""
+        """Not `normalized`: log P(class, known cells)."""
         return self.network.log_joint(codes, normalized)
 
     def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:

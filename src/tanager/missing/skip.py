@@ -21,7 +21,7 @@ SMALLEST = 1e-300  # what an average of logarithms takes a probability of zero f
 
 @dataclass(frozen=True)
 class Skipped(MissingRule):
-    """The log joint without the terms of families that have a missing cell (Roos et al. 2005, section 5.4).
+    """The log joint without the terms of families that have an unknown cell (Roos et al. 2005, section 5.4).
 
     The terms are centred first, so that for each class their mean over the cells x of the family is zero (eq. 22):
     sum_x P(x) (log P(child | parents, c) - m_c) = 0. The sum of all m_c goes to the class, so a complete row keeps its
@@ -56,7 +56,7 @@ class Skipped(MissingRule):
 
     @cached_property
     def means(self) -> Array:
-        """(n_nodes, n_classes) what a family with a missing cell adds instead: m_c."""
+        """(n_nodes, n_classes) what a family with an unknown cell adds instead: m_c."""
         network, target = self.network, len(self.network.nodes) - 1
         joints = network.family_joints(self.exact)
         found = np.empty((len(network.nodes), network.n_states[-1]))
@@ -81,7 +81,7 @@ class Skipped(MissingRule):
 
 @dataclass(frozen=True)
 class Expected(MissingRule):
-    """The sum of effects, where a missing cell has an entry in each: its mean, in a pair given the partner.
+    """The sum of effects, where an unknown cell has an entry in each: its mean, in a pair given the partner.
 
     The terms are the effects, and the prior is the intercept.
     """

@@ -230,11 +230,15 @@ def count_missing(column: Column, class_codes: Codes, weights: Weights | None, n
 
 
 def cut_at_every_value(column: ColumnSchema, values: NDArray[np.generic]) -> ColumnSchema:
-    """The column, if it holds numbers, with a cut at each of these: code k > 0 is the k-th of them, and 0 is none."""
+    """The column, if it holds numbers, with a cut at each of these: code k > 0 is the k-th of them, and 0 is none.
+
+    One value alone is cut nowhere.
+    """
     if column.kind == "categorical":
         return column
     distinct = np.unique(values.astype(np.float64))
-    return replace(column, cuts=tuple(distinct[~np.isnan(distinct)].tolist()), groups=())
+    cuts = distinct[~np.isnan(distinct)].tolist()
+    return replace(column, cuts=tuple(cuts) if len(cuts) > 1 else (), groups=())
 
 
 def is_worth_cutting_again(columns: Sequence[ColumnSchema], n_rows: int) -> bool:

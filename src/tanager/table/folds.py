@@ -167,7 +167,7 @@ class Blocks(Generic[Value]):
 
 def _find_kinds(batch: EncodedBatch, parts: int, unit: float) -> Blocks[RowKinds]:
     """The kinds of rows with the lowest of all keys: one of so many parts."""
-    kinds = RowKinds.of(batch.codes, batch.class_codes, batch.row_weights, unit)
+    kinds = RowKinds.of(_told_apart(batch), batch.class_codes, batch.row_weights, unit)
     low = kinds.keys <= LARGEST // parts
     return Blocks((RowKinds(kinds.keys[low], kinds.strata[low], kinds.counts[low], kinds.weights[low]),))
 
@@ -188,7 +188,12 @@ def _take_kinds(batch: EncodedBatch, wanted: Words, unit: float) -> Blocks[Encod
 
 
 def _keys(batch: EncodedBatch, unit: float) -> Words:
-    return row_keys(batch.codes, batch.class_codes, relative_weights(batch.row_weights, unit))
+    return row_keys(_told_apart(batch), batch.class_codes, relative_weights(batch.row_weights, unit))
+
+
+def _told_apart(batch: EncodedBatch) -> Codes:
+    """The codes of the attributes that have several states: the others are no part of what a row holds."""
+    return batch.codes[:, np.array(batch.n_states[:-1]) > 1]
 
 
 def _weighted(batch: EncodedBatch, weights: Array) -> EncodedBatch:

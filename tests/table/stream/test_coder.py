@@ -72,22 +72,6 @@ def test_integers_beyond_the_largest_with_a_sign_are_told_apart():
     assert first.tolist() == later.tolist() == [1, 0, 1]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("span", [10, 10**9])
-def test_counts_by_class_are_those_of_all_rows_together(span, weighted):
-    rng = np.random.default_rng(0)
-    values, classes = rng.integers(0, 10, 500) * span, rng.integers(0, 3, 500).astype(np.uint8)
-    weights = rng.integers(1, 9, 500) / 4 if weighted else None
-    coder = NumberCoder(cut=True)
-    for rows in np.split(np.arange(500), [100, 101, 350]):
-        own = None if weights is None else weights[rows]
-        batch = BatchRows(classes[rows], int(classes[: rows[-1] + 1].max()) + 1, own)
-        coder.encode(values[rows], batch)
-    exact = count_values(values, classes, weights, n_classes=3)
-    for name in ("values", "classes", "weights"):
-        np.testing.assert_array_equal(getattr(coder.counts(), name), getattr(exact, name))
-
-
 def test_numbers_too_many_to_keep_are_spooled_as_they_are_and_counted_by_a_sketch(monkeypatch):
     monkeypatch.setattr(stream_coder, "MAX_DISTINCT_NUMBERS", 300)
     rng = np.random.default_rng(0)
@@ -169,10 +153,12 @@ def test_a_category_that_a_schema_of_other_rows_lacks_is_missing_there():
 
 @pytest.mark.parametrize("most_distinct", [10, 1_000])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_batches_count_the_rows_that_hold_a_value(weighted, most_distinct, monkeypatch):
+@pytest.mark.parametrize("whole", [False, True])
+def test_batches_count_the_rows_that_hold_a_value(whole, weighted, most_distinct, monkeypatch):
     monkeypatch.setattr(stream_coder, "MAX_DISTINCT_NUMBERS", most_distinct)  # more are counted by a sketch
     rng = np.random.default_rng(0)
-    values = np.where(rng.random(400) < 0.2, np.nan, rng.integers(0, 300, 400) / 4)
+    drawn = rng.integers(0, 300, 400)
+    values = 10**9 * drawn if whole else np.where(rng.random(400) < 0.2, np.nan, drawn / 4)
     classes, weights = rng.integers(0, 2, 400).astype(np.uint8), rng.random(400) + 1e-3
     coder = ColumnCoder()
     for rows in np.array_split(np.arange(400), 5):
@@ -183,6 +169,8 @@ def test_batches_count_the_rows_that_hold_a_value(weighted, most_distinct, monke
     expected = count_values(values, 1 - classes, weights if weighted else None, n_classes=2)
     assert expected.n_rows == found.n_rows
     np.testing.assert_array_equal(found.values, expected.values)
+    np.testing.assert_array_equal(found.classes, expected.classes)
+    np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-12)
     schemas = [coder.statistics("a", np.array([1, 0])).schema(choose_discretizer(None, True), 2, False, fine=True)]
     schemas.append(learn_column(NumericColumn("a", values), expected, False, choose_discretizer(None, True), 2, True))
     assert schemas[0] == schemas[1]
