@@ -32,7 +32,6 @@ from tanager.cli.main import run
 from tanager.errors import FileError, OptionError, TanagerError
 from tanager.files.model_file import CLASSIFIERS, to_document
 from tanager.metrics import Predictions, Quality
-from tanager.network.document import network_parts
 from tanager.parameters import Frequency
 from tanager.scores import ACLL, BDeu
 from tanager.structure import Dag, Fixed, Tree
@@ -55,16 +54,28 @@ def test_a_loaded_model_predicts_bit_by_bit_the_same(tmp_path):
             np.testing.assert_array_equal(loaded.predict(X), clf.predict(X), strict=True)
 
 
-def test_a_model_of_version_0_2_is_refused_in_one_line(tmp_path, capsys):
-    """Its network had a tree of frequencies, "filling", for unknown cells."""
+@pytest.mark.parametrize("name", ["tan-cond", "aode", "kdb"])
+def test_a_network_of_version_0_2_predicts_what_it_predicted_there(tmp_path, name):
+    """`networks_of_0_2.json` was written by version 0.2: models of iris, and P(class | row) of every tenth row."""
+    written = json.loads(Path(__file__).with_name("networks_of_0_2.json").read_text())[name]
+    (tmp_path / "model.json").write_text(json.dumps(written["document"]))
+    X = load_iris(as_frame=True).data[::10]
+    clf = load_model(tmp_path / "model.json")
+    np.testing.assert_allclose(clf.predict_proba(X), written["probabilities"], rtol=0, atol=1e-12)
+    unknown = clf.predict_proba(X.assign(**dict.fromkeys(X.columns, np.nan)))
+    np.testing.assert_allclose(unknown, 1 / 3, atol=0.005)  # the class frequencies
+    save_model(clf, tmp_path / "again.json")
+    np.testing.assert_array_equal(load_model(tmp_path / "again.json").predict_proba(X), clf.predict_proba(X))
+
+
+def test_an_additive_model_of_version_0_2_is_refused_in_one_line(tmp_path, capsys):
     path, (X, y) = tmp_path / "model.json", load_iris(return_X_y=True)
-    clf = NaiveBayesClassifier().fit(X, y)
-    old = {**to_document(clf), "format": 2, "filling": network_parts(clf.network_)}
+    old = {**to_document(AdditiveClassifier(trees=False).fit(X, y)), "format": 2}
     path.write_text(json.dumps(old))
     with pytest.raises(FileError, match="reads format 3: fit it again: tanager fit TABLE -o MODEL") as refused:
         load_model(path)
     assert "\n" not in str(refused.value)
-    assert run(["convert", str(path), str(tmp_path / "model.bif")]) == 2
+    assert run(["predict", str(path), str(path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 

@@ -59,6 +59,7 @@ from tanager.files.model_documents import (
     write_quality,
     write_trace,
 )
+from tanager.files.model_of_0_2 import as_format_3, imputation_of_0_2, is_network_of_0_2
 from tanager.metrics import Quality
 from tanager.missing.average import LARGEST_CORRECTION, N_DRAWS
 from tanager.missing.choose import MISSING, choose_rule
@@ -98,7 +99,7 @@ from tanager.version import __version__
 
 MODEL = document_kind("a model of Tanager", "classifier")
 MODEL_FORMAT = 3
-"""Number of the form above. A file of another number is refused: those of version 0.2 have 2."""
+"""Number of the form above. A file of another number is refused, except networks of version 0.2, which have 2."""
 KEYS = (
     *("classifier", "options", "named", "hidden", "columns", "class_dtype", "class_count", "recipe"),
     *("structure_score", "trace", "quality", "decision"),
@@ -216,6 +217,8 @@ def to_document(
 
 def from_document(document: Json) -> TableClassifier:
     """The classifier a document describes; a DocumentError says what is wrong with it and where."""
+    if is_network_of_0_2(document):
+        document = as_format_3(document)
     form = next((key for key in FORMS if key in mapping(document, "the document")), "parents")
     content = check_form(document, "model", MODEL_FORMAT, (*KEYS, *FORMS[form]), REMEDY)
     clf = _read_classifier(content["classifier"], content["options"], form == "effects")
@@ -235,6 +238,10 @@ def from_document(document: Json) -> TableClassifier:
         return choose_rule(model, _read_imputation((*schema.attributes, schema.target), imputation), clf.missing)
 
     clf.missing_rule_ = rule_of(model, content.get("imputation"))
+    if content.get("filling") is not None and isinstance(model, Network):
+        clf.missing_rule_ = choose_rule(
+            model, imputation_of_0_2(model, content["filling"], clf.class_count_), clf.missing
+        )
     clf.model_ = model
     clf.trace_ = _read_trace(content["trace"])
     score = _number_or_null(from_json(content["structure_score"], "structure_score", {}), "structure_score")
