@@ -119,8 +119,7 @@ class Forest(PicklesFields):
         """(n_rows, n_classes) the sums over the trees; `compiled` even if they are few."""
         result = np.zeros((len(codes), self.n_classes))
         if not compiled and len(codes) * len(self.roots) < WORK_WORTH_COMPILING:
-            for leaves, of_class in zip(self.leaves(codes).T, self.of_class.tolist(), strict=True):
-                result[:, of_class] += self.values[leaves]
+            np.add.at(result.T, self.of_class, self.values[self.leaves(codes)].T)
             return result
         from tanager.additive.score_kernels import add_leaves
 

@@ -70,7 +70,7 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
     categorical_features : "from_dtype", "all", list or mask, default="from_dtype"
         Columns of categories: text, categoricals and booleans by dtype, and those that a list or mask adds.
     handle_unknown : "marginalize" or "error", default="marginalize"
-        Whether a category unseen in training is a missing cell or an error at prediction.
+        Whether a category unseen in training is an unknown cell, which is summed out, or an error at prediction.
     class_weight : None, "balanced" or mapping, default=None
         Factor of the weight of a row by its class; for costs of mistakes use `FixedDecisionClassifier`.
     engine : "auto", "numpy", "numba" or "torch", default="auto"

@@ -156,7 +156,7 @@ def _unseen(column: Column, row: int) -> DataError:
     value = column.values[row] if isinstance(column, NumericColumn) else column.dictionary[column.indices[row]]
     return DataError(
         f"column {column.name!r} holds {value!r} in row {row}, a category unseen in training.",
-        hint='handle_unknown="marginalize" treats it as missing.',
+        hint="with the default of handle_unknown the cell is unknown.",
     )
 
 
