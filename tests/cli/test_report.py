@@ -106,7 +106,7 @@ def test_the_card_is_written_beside_the_page_and_the_title_is_the_name_of_the_ta
     assert run([*command, "--title", "Mine"]) == 0  # over the older page and card
     assert "<title>Mine</title>" in (folder / "report.html").read_text("utf-8")
     assert run(["report", "model.json", "--card", "card.md"]) == 0
-    assert (folder / "card.md").read_text("utf-8").startswith("# model\n\nModel card for y, ")
+    assert (folder / "card.md").read_text("utf-8").startswith("# model\n\nAdditive model: ")
     assert run(["report", "model.json", "--card", "card.md"]) == 0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tanager.check.preprocessing import Drop, Recipe
@@ -24,6 +24,7 @@ TITLES = st.lists(st.sampled_from(["", "Patients of 2024", "source: the clinic",
 
 
 @settings(max_examples=40, deadline=None)
+@example(titles=[",", ","], sign=";", n_columns=3, batches=False)
 @given(titles=TITLES, sign=st.sampled_from([",", ";", "\t"]), n_columns=st.integers(3, 6), batches=st.booleans())
 def test_a_table_below_titles_reads_as_alone(tmp_path_factory, titles, sign, n_columns, batches):
     path = tmp_path_factory.mktemp("titles") / "t.csv"

@@ -131,8 +131,9 @@ def _find_line(
         found = find_header(cells, expected)
         if found is not None and len(cells[found]) > width and (each == sign or places[found] > first):
             best, width = (places[found], each), len(cells[found])
+        top = rows.get(first, [])
         second = next((row for place, row in rows.items() if place > first and row), None)
-        if each == sign and places and len(rows.get(first, ())) > 1 and second and len(second) == len(rows[first]):
+        if each == sign and len(top) > 1 and any(top) and second and len(second) == len(top):
             break
     return best
 

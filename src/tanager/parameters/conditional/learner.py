@@ -200,7 +200,8 @@ class ConditionalFit:
     """One run of `Conditional`: the problem of the training table, and of parts of it."""
 
     def __init__(self, task: ParameterTask, options: Conditional) -> None:
-        if task.counts.rows.place == "memory":  # a descent may end elsewhere when only the last digits differ
+        perfect = is_perfect_for(task.dag, task.dag.n_nodes - 1)
+        if not perfect and task.counts.rows.place == "memory":  # among several optima the last digits may decide
             rows = task.counts.rows.map(in_canonical_order, "order")
             task = replace(task, counts=task.counts.of_rows(rows))
         self._task = task
@@ -210,8 +211,7 @@ class ConditionalFit:
         self._compiled = worth_compiling(self._cells, task.counts.rows)  # for all rows, then for parts of them too
         self._incomplete = bool(task.counts.rows.incomplete.any())
         self._normalized = self._normalizes(task.dag)
-        one_start = options.stopping == "cross-tuning" or is_perfect_for(task.dag, task.dag.n_nodes - 1)
-        self._n_starts = 1 if one_start else options.starts
+        self._n_starts = 1 if perfect or options.stopping == "cross-tuning" else options.starts
 
     def learn(self) -> LearntNetwork:
         problem = self._problem(self._task, self._cells, self._infers_missing())
