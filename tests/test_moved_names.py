@@ -24,6 +24,8 @@ def test_the_face_is_small_and_a_name_that_moved_says_its_address():
     [
         ("ConformalClassifier", "mapie.classification"),
         ("conformal_sets", "mapie.classification"),
+        ("PairwiseClassifier", "AdditiveClassifier"),
+        ("AdditiveNetwork", "tanager.additive.AdditiveModel"),
         ("learning_curve", "sklearn.model_selection.learning_curve"),
     ],
 )

@@ -94,6 +94,8 @@ _MOVED = {
     "tanager.table": ["MDLPDiscretizer"],
 }
 _REMOVED = {
+    "PairwiseClassifier": "use AdditiveClassifier()",
+    "AdditiveNetwork": "use tanager.additive.AdditiveModel",
     "BCKGClassifier": "use BayesianNetworkClassifier('bckg')",
     "HillClimbClassifier": "use BayesianNetworkClassifier('hill-climb')",
     "KDBClassifier": "use BayesianNetworkClassifier('kdb')",

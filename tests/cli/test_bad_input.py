@@ -228,6 +228,10 @@ report model.json gap.csv | class column is missing in 2 rows, all there are
 report model.json text.csv | column 'x'
 report model.json good.csv -o absent/page.html | does not exist
 report old.json | format
+report model.json good.csv --curve | --curve is gone; use sklearn.model_selection.learning_curve
+evaluate good.csv --class y --curve | --curve is gone; use sklearn.model_selection.learning_curve
+predict model.json good.csv --set 0.9 | --set is gone; use mapie.classification
+explain model.json good.csv --reason | --reason is gone; use --change
 report model.json good.csv --event zz | --event='zz' is not known
 report model.json good.csv -o page.md --card card.txt | neither .md nor .json
 report model.json good.csv -o page.md --card model.json | which this command reads

@@ -36,12 +36,19 @@ FAILED = 1
 DEBUG = "TANAGER_DEBUG"
 """The environment variable that asks for the traceback of a fault of ours."""
 
+REPLACED = {
+    "--curve": "use sklearn.model_selection.learning_curve with a classifier of Tanager.",
+    "--set": "use mapie.classification.CrossConformalClassifier with a classifier of Tanager.",
+    "--reason": "use --change, which shows the cells that decide.",
+}
+"""Options of version 0.2 that are gone, and what to use."""
+
 # typer brings its own copy of click; the base of its errors about arguments has no public name.
 UsageError = cast(type[Exception], typer.BadParameter.__mro__[1])
 
 app = typer.Typer(
     name="tanager",
-    help="Learn Bayesian network classifiers from a table, apply them, and measure them.",
+    help="Learn additive models and Bayesian network classifiers from tables, apply them, and measure them.",
     epilog="Begin with: tanager start FILE, or tanager demo",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -196,7 +203,9 @@ def _refuse_usage(error: BaseException) -> int:
     if message:  # without arguments the help has been printed already
         context = getattr(error, "ctx", None)
         name = "tanager" if context is None else context.command_path
-        _refuse(f"{message} Try '{name} --help'.")
+        option = getattr(error, "option_name", "")
+        gone = f"{option} is gone; {REPLACED[option]}" if option in REPLACED else ""
+        _refuse(gone or f"{message} Try '{name} --help'.")
     return REFUSED
 
 
