@@ -398,6 +398,13 @@ def test_of_several_sheets_the_first_that_holds_cells_is_read_and_named(tmp_path
     assert said[0].endswith("has 2 sheets; 'Data' is read, not 'Notes'. Hint: --sheet names another.")
 
 
+def test_of_several_sheets_with_the_columns_expected_the_largest_is_read(tmp_path):
+    codebook, rows = [["y", "meaning"], ["a", "well"], ["b", "ill"]], [["x", "y"], [1, "a"], [2, "b"], [3, "a"]]
+    path = write_workbook(tmp_path / "a.xlsx", {"Codes": codebook, "Data": rows, "Notes": [["x"]] * 9})
+    with pytest.warns(DataWarning, match="'Data' is read, not 'Codes', 'Notes'"):
+        assert read_table(path, CellRules(expected=["y"])).to_pydict() == {"x": [1, 2, 3], "y": ["a", "b", "a"]}
+
+
 def test_bad_workbooks_are_refused(tmp_path, monkeypatch):
     whole = write_workbook(tmp_path / "a.xlsx", {"Data": ROWS}).read_bytes()
     for name, content, words in (

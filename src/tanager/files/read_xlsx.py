@@ -54,7 +54,7 @@ MOST_DIGITS, MOST_LETTERS = 7, 3
 
 
 def read_xlsx(file: Path, cells: CellRules) -> pa.Table:
-    """The table in the sheet that has the columns expected, or in the first with a table; a warning names it.
+    """The table in the largest sheet that has the columns expected, or in the first with a table; a warning names it.
 
     A cell merged over several rows stands in each of them.
     """
@@ -62,7 +62,7 @@ def read_xlsx(file: Path, cells: CellRules) -> pa.Table:
     sheets = _read_sheets(file, where, cells.sheet)
     if not sheets:
         raise FileError(f"{where} is empty.", hint="expected a row with the column names, then the rows.")
-    sheet = next((each for each in sheets if each.has(cells.expected)), None)
+    sheet = max((each for each in sheets if each.has(cells.expected)), key=lambda each: len(each.rows), default=None)
     sheet = sheet or next((each for each in sheets if each.is_table), sheets[0])
     if len(sheets) > 1:
         others = list_names([each.name for each in sheets if each is not sheet], 3)
