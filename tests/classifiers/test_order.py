@@ -142,3 +142,16 @@ def test_categories_of_a_polars_column_do_not_follow_the_order_of_rows():
     for rows in (np.arange(len(y)), np.arange(len(y))[::-1]):
         table = pl.from_pandas(X.iloc[rows]).with_columns(pl.col("a").cast(pl.Categorical))
         assert fitted("tan", "frequency", table, y.iloc[rows]).network_.states["a"] == ("0", "1", "2")
+
+
+@pytest.mark.filterwarnings("ignore:column .* holds no value")
+@pytest.mark.parametrize("name", ["0", "y"])  # the first attribute by name, and a later one
+@pytest.mark.parametrize("criterion", [None, "bic"])
+@pytest.mark.parametrize("structure", ["tan", "bckg", "kdb", "hill-climb"])
+def test_an_attribute_without_any_value_changes_nothing(structure, criterion, name):
+    X, y = small_table(3, n_rows=200)
+    with_empty = X.assign(**{name: np.full(len(X), np.nan)})
+    criterion = None if structure == "kdb" else criterion
+    one, other = (fitted(structure, "frequency", rows, y, criterion=criterion) for rows in (X, with_empty))
+    assert not [edge for edge in other.network_.edges if edge[0] == name]
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(with_empty), rtol=0, atol=1e-9)

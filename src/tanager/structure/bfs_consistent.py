@@ -51,7 +51,7 @@ class BFSConsistent(StructureLearner):
         search.step(_check_size(task, most), 0.0)
         gains = terms.edge_gains()
         smallest = smallest_gain(search.score)
-        order = breadth_first(best_tree(level(gains, smallest), score.score_equivalent))
+        order = breadth_first(best_tree(level(gains, smallest), score.score_equivalent, terms.with_values()))
         best: dict[int, tuple[float, tuple[int, ...]]] = dict.fromkeys(range(n_attributes), (0.0, ()))
 
         def offer(child: int, parents: tuple[int, ...], gain: float) -> None:

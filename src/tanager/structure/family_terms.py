@@ -8,7 +8,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tanager.arrays import Array, Flags
+from tanager.arrays import Array, Flags, Ints
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable, Family, PairTables
 from tanager.errors import OptionError
@@ -67,6 +67,15 @@ class FamilyTerms:
     def total(self, dag: Dag) -> float:
         """The score of a whole structure, the class node's term included."""
         return float(self.terms(dag.families).sum())
+
+    def with_values(self) -> Ints:
+        """The attributes that have a value in some row."""
+        counts, target = self._counts, self._counts.n_attributes
+        incomplete = np.flatnonzero(counts.rows.incomplete[:target]).tolist()
+        tables = counts.tables([Family(attribute, (target,)) for attribute in incomplete])
+        return np.setdiff1d(
+            np.arange(target), [a for a, table in zip(incomplete, tables, strict=True) if not table.any()]
+        )
 
     def edge_gains(self) -> Array:
         """(n, n) gains of one attribute parent beside the class, at [parent, child]; zero on the diagonal."""

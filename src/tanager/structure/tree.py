@@ -35,6 +35,8 @@ CLASS_EDGE_HINT = "leave the class out, or use HillClimb(class_edges='free')."
 class Tree(StructureLearner):
     """Every attribute has the class and, but for one, another attribute as parents; no other tree scores higher.
 
+    An attribute without any value has the class alone, and no other tree changes because of it.
+
     An edge is worth phi_child({parent, C}) - phi_child({C}). Where both directions are worth the same (a score
     equivalent score, no constraints) this is a maximum spanning tree, otherwise a maximum arborescence (Edmonds).
 
@@ -76,11 +78,14 @@ class Tree(StructureLearner):
         gains = terms.edge_gains()
         search = Search(task, terms.total(Dag.augmented_naive_bayes([()] * len(gains))))
         weights = level(gains, smallest_gain(search.score))
+        n_empty = 0
         if required or forbidden:
             parents = _constrained_tree(weights, root, self.forest, required, forbidden)
         else:
-            parents = best_tree(weights, score.score_equivalent, root, self.forest)
-        if not self.forest and np.count_nonzero(parents == NO_PARENT) > 1:
+            used = terms.with_values()
+            parents = best_tree(weights, score.score_equivalent, used, root, self.forest)
+            n_empty = len(weights) - len(used)
+        if not self.forest and np.count_nonzero(parents == NO_PARENT) > 1 + n_empty:
             raise OptionError(
                 "no tree over all attributes keeps to required_edges and forbidden_edges.",
                 hint="allow more edges, or several trees with forest=True.",
@@ -88,11 +93,24 @@ class Tree(StructureLearner):
         return _grow(search, parents, gains[parents, np.arange(len(parents))], names)
 
 
-def best_tree(gains: Array, score_equivalent: bool, root: int | None = None, forest: bool = False) -> Parents:
-    """The best tree for (n, n) gains at [parent, child]: the parent of each attribute, -1 for a root."""
+def best_tree(
+    gains: Array, score_equivalent: bool, used: Ints, root: int | None = None, forest: bool = False
+) -> Parents:
+    """The best tree over the attributes `used`, for (n, n) gains at [parent, child]: parents, -1 for a root.
+
+    An attribute that is not used has no parent and no child.
+    """
+    parents = np.full(len(gains), NO_PARENT)
+    among, at = gains[np.ix_(used, used)], np.flatnonzero(used == root)
+    first = int(at[0]) if len(at) else None
+    if not len(used):
+        return parents
     if score_equivalent:
-        return maximum_spanning_tree(gains, 0 if root is None else root, forest)
-    return maximum_arborescence(gains, root, forest)
+        found = maximum_spanning_tree(among, first or 0, forest)
+    else:
+        found = maximum_arborescence(among, first, forest)
+    parents[used] = np.where(found == NO_PARENT, NO_PARENT, used[found])
+    return parents
 
 
 def _constrained_tree(
