@@ -109,7 +109,7 @@ class Imputation(PicklesFields):
         return replace(self, tables=tuple(tables), states=tuple(states))
 
     def without_attribute(self, attribute: int) -> Imputation:
-        """Its states are as likely in every component, so it is not informative about others; and it corrects nothing."""
+        """Its states are as likely in every component, so it is not informative about others; it corrects nothing."""
         tables, states = list(self.tables), list(self.states)
         tables[attribute] = np.tile(self.shares @ tables[attribute], (len(self.shares), 1))
         states[attribute] = np.zeros_like(states[attribute])
