@@ -192,7 +192,7 @@ def _show_overall(overall: Overall, top: int, as_json: bool) -> None:
         print(json.dumps(overall.to_dict(), indent=2))
         return
     effects = overall.measure == "effect"
-    table = new_table(["term" if effects else "attribute"], ["log odds" if effects else "nats"])
+    table = new_table(["term" if effects else "attribute"], ["log odds" if effects else "information"])
     lines = list(zip(overall.ranked, sorted(overall.strength.tolist(), reverse=True), strict=True))
     for name, nats in lines[:top]:
         table.add_row(escape(name), f"{nats:.4f}")

@@ -99,7 +99,7 @@ class Overall:
         strengths = self.strength[np.argsort(-self.strength, kind="stable")].tolist()
         drawn = bars(strengths, [f"{nats:.4f}" for nats in strengths])
         removals = [] if self.removal is None else [[f"{nats:.4f}" for nats in columns["removal"]]]
-        head = ["information, nats" if self.measure == "information" else "root mean square of log odds", ""]
+        head = ["information" if self.measure == "information" else "root mean square of log odds", ""]
         head += ["loss without it"] * len(removals)
         rows = [list(row) for row in zip(self.ranked, drawn, *removals, strict=True)]
         return html_table(f"Strength of attributes for {self.target}", ["attribute", *head], rows)

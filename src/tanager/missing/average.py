@@ -47,7 +47,7 @@ class Averaged(MissingRule):
     """
 
     name: ClassVar[str] = "averaged over"
-    sentence: ClassVar[str] = "Unknown attributes are averaged over, given those known."
+    sentence: ClassVar[str] = "Attributes that are not given are averaged over."
     rest: ClassVar[str] = "what is unknown"
 
     network: LookedUpModel

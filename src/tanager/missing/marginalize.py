@@ -35,7 +35,7 @@ class SummedOut(MissingRule):
     """
 
     name: ClassVar[str] = "summed out"
-    sentence: ClassVar[str] = "Unknown attributes are summed out."
+    sentence: ClassVar[str] = "Attributes that are not given are summed out."
 
     network: Network
 
@@ -129,7 +129,7 @@ class Mixed(MissingRule):
     """
 
     name: ClassVar[str] = "summed out"
-    sentence: ClassVar[str] = "Unknown attributes are summed out."
+    sentence: ClassVar[str] = "Attributes that are not given are summed out."
 
     network: MixtureNetwork
 
@@ -207,7 +207,7 @@ class LeftOut(MissingRule):
     """
 
     name: ClassVar[str] = "left out"
-    sentence: ClassVar[str] = "Unknown attributes are left out: the mean is over the trees of the others."
+    sentence: ClassVar[str] = "Attributes that are not given are left out: the mean is over the trees of the others."
 
     network: TreeAverageNetwork
 

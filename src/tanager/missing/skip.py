@@ -30,7 +30,7 @@ class Skipped(MissingRule):
     """
 
     name: ClassVar[str] = "left out"
-    sentence: ClassVar[str] = "A part with an unknown attribute counts with its mean."
+    sentence: ClassVar[str] = "A part with an attribute that is not given counts with its mean."
 
     network: Network
     exact: bool = True
@@ -87,7 +87,7 @@ class Expected(MissingRule):
     """
 
     name: ClassVar[str] = "expected effect"
-    sentence: ClassVar[str] = "An unknown attribute counts with its expected effect."
+    sentence: ClassVar[str] = "An attribute that is not given counts with its expected effect."
 
     network: AdditiveModel
 
