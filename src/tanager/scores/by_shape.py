@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import cast
 
@@ -13,16 +12,10 @@ import numpy as np
 
 from tanager.arrays import Array, Ints
 from tanager.counts.family import CountTable, Family, PairTables
-from tanager.runtime.resources import count_threads, map_threads
+from tanager.runtime.resources import map_threads
 
-# Above this many cells in the pair tables the compiled kernels repay their start; NumPy does about 3e7 a second.
-CELLS_WORTH_COMPILING = 3_000_000
-# Kernels hold many tables side by side; a larger one than this NumPy handles as well, and without the memory.
-LARGEST_KERNEL_TABLE = 1 << 12
 # A stack of pair tables is cut into blocks of about this many cells, so that its margins stay in the cache.
 CELLS_PER_BLOCK = 1 << 18
-
-StackTerms = Callable[[CountTable, Family, Sequence[int]], Array]
 
 
 class ByShape(ABC):
@@ -61,41 +54,44 @@ class ByShape(ABC):
         self.check_options()
         n_attributes = len(pairs.n_states) - 1
         result = np.zeros((n_attributes, n_attributes))
-        for group in pair_groups(pairs):
-            score_group(self.stack_terms, group, pairs, result)
+
+        def score(i: Ints, j: Ints, tables: CountTable) -> None:
+            first, second = int(i[0]), int(j[0])
+            given_i, given_j = Family(second, (first, n_attributes)), Family(first, (second, n_attributes))
+            result[i, j] = self.stack_terms(tables.transpose(0, 2, 1, 3), given_i, pairs.n_states)
+            result[j, i] = self.stack_terms(tables.transpose(0, 3, 1, 2), given_j, pairs.n_states)
+
+        map_pairs(score, pairs)
         return result
 
 
-@dataclass(frozen=True)
-class PairGroup:
-    """The pairs (i, j), i < j, with i among `rows` and j among `columns`; all tables have shape (classes, r_i, r_j)."""
+def map_pairs(use: Callable[[Ints, Ints, CountTable], None], pairs: PairTables) -> None:
+    """Call `use(i, j, tables)` on threads, with all pairs of attributes i < j that have cells.
 
-    rows: Ints
-    columns: Ints
-    shape: tuple[int, int, int]
-    n_pairs: int
-
-    @property
-    def fits_kernels(self) -> bool:
-        return prod(self.shape) <= LARGEST_KERNEL_TABLE
-
-    def on_threads(self, score_rows: Callable[[Ints], None]) -> None:
-        """Call a kernel on shares of the rows, interleaved because the triangle is uneven."""
-        n_threads = count_threads()
-        map_threads(score_rows, [self.rows[thread::n_threads] for thread in range(n_threads)])
-
-
-def pair_groups(pairs: PairTables) -> list[PairGroup]:
-    """All pairs whose tables have cells, grouped by the numbers of states of their first and second attribute."""
+    A call has pairs of one shape: tables (pairs, classes, states of i, states of j). The pairs change fastest in
+    memory, so that sums over the cells of small tables run along it.
+    """
+    n_attributes, n_classes = len(pairs.n_states) - 1, pairs.n_states[-1]
     states = np.asarray(pairs.n_states[:-1])
     alike = {number: np.flatnonzero(states == number) for number in np.unique(states[states > 0]).tolist()}
-    groups = []
-    for r_i, rows in alike.items():
-        for r_j, columns in alike.items():
-            n_pairs = int((len(columns) - np.searchsorted(columns, rows, side="right")).sum())
-            if n_pairs:
-                groups.append(PairGroup(rows, columns, (pairs.n_states[-1], r_i, r_j), n_pairs))
-    return groups
+    blocks = []
+    for r_i, first in alike.items():
+        for r_j, second in alike.items():
+            rows, columns = np.nonzero(first[:, np.newaxis] < second)
+            per_block = max(1, CELLS_PER_BLOCK // (n_classes * r_i * r_j))
+            for start in range(0, len(rows), per_block):
+                block = slice(start, start + per_block)
+                blocks.append((first[rows[block]], second[columns[block]]))
+
+    def take(block: tuple[Ints, Ints]) -> None:
+        i, j = block
+        shape = (n_classes, int(states[i[0]]), int(states[j[0]]))
+        number = i * n_attributes - i * (i + 1) // 2 + (j - i - 1)
+        cells = np.arange(prod(shape))[:, np.newaxis]
+        tables = pairs.counts[pairs.offsets[number] + cells].reshape(*shape, len(i))
+        use(i, j, cast(CountTable, np.moveaxis(tables, -1, 0)))
+
+    map_threads(take, blocks)
 
 
 def pair_totals(pairs: PairTables) -> CountTable:
@@ -104,29 +100,3 @@ def pair_totals(pairs: PairTables) -> CountTable:
     totals = np.zeros(len(filled), dtype=pairs.counts.dtype)
     totals[filled] = np.add.reduceat(pairs.counts, pairs.offsets[:-1][filled])
     return cast(CountTable, totals)
-
-
-def worth_compiling(pairs: PairTables) -> bool:
-    """Whether there are so many pairs that a kernel saves more time than its start takes."""
-    return pairs.counts.size > CELLS_WORTH_COMPILING
-
-
-def score_group(terms: StackTerms, group: PairGroup, pairs: PairTables, result: Array) -> None:
-    """Write the terms of both directions of every pair of a group at [parent, child] of `result`."""
-    target = len(pairs.n_states) - 1
-    for i, j, tables in _blocks(group, pairs):
-        forward, backward = Family(int(j[0]), (int(i[0]), target)), Family(int(i[0]), (int(j[0]), target))
-        result[i, j] = terms(tables.transpose(0, 2, 1, 3), forward, pairs.n_states)
-        result[j, i] = terms(tables.transpose(0, 3, 1, 2), backward, pairs.n_states)
-
-
-def _blocks(group: PairGroup, pairs: PairTables) -> Iterator[tuple[Ints, Ints, CountTable]]:
-    """First attributes, second attributes and tables (pairs, classes, r_i, r_j), a block at a time."""
-    n_attributes = len(pairs.n_states) - 1
-    cells = np.arange(prod(group.shape))
-    rows, columns = np.nonzero(group.rows[:, None] < group.columns[None, :])
-    per_block = max(1, CELLS_PER_BLOCK // len(cells))
-    for start in range(0, len(rows), per_block):
-        i, j = group.rows[rows[start : start + per_block]], group.columns[columns[start : start + per_block]]
-        number = i * n_attributes - i * (i + 1) // 2 + (j - i - 1)
-        yield i, j, pairs.counts[pairs.offsets[number][:, None] + cells].reshape(-1, *group.shape)

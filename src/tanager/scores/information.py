@@ -8,15 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Array
+from tanager.arrays import Array, Ints
 from tanager.counts.count_store import CountStore
-from tanager.counts.family import Family, PairTables
-from tanager.scores.margins import Term, same_for_all, sum_pair_terms, xlogx
-
-# N I(X;Y|C) and N I(X;Y) of the empirical distribution
-CONDITIONAL = (Term(1, "jck", xlogx), Term(-1, "jc", xlogx), Term(-1, "ck", xlogx), Term(1, "c", xlogx))
-MARGINAL = (Term(1, "jk", xlogx), Term(-1, "j", xlogx), Term(-1, "k", xlogx), Term(1, "", xlogx))
-ROWS = (Term(1, "", np.positive),)
+from tanager.counts.family import CountTable, Family, PairTables
+from tanager.scores.by_shape import map_pairs
+from tanager.scores.margins import evaluate, xlogx
 
 
 @dataclass(frozen=True)
@@ -38,11 +34,27 @@ class PairInformation:
 
 def pair_information(pairs: PairTables) -> PairInformation:
     """The information of every pair of attributes, over the rows in which both are present."""
-    formulas = (CONDITIONAL, MARGINAL, ROWS)
-    conditional, marginal, rows = (sum_pair_terms(same_for_all(formula), pairs) for formula in formulas)
-    rows = np.maximum(rows, np.finfo(float).tiny)
-    # Rounding may leave an independent pair just below zero.
-    return PairInformation(np.maximum(conditional, 0) / rows, np.maximum(marginal, 0) / rows)
+    n_attributes = len(pairs.n_states) - 1
+    conditional, marginal = (np.zeros((n_attributes, n_attributes)) for _ in range(2))
+
+    def fill(i: Ints, j: Ints, tables: CountTable) -> None:
+        by_i, by_j = tables.sum(axis=3), tables.sum(axis=2)
+        by_class, both = by_i.sum(axis=2), tables.sum(axis=1)
+        rows = by_class.sum(axis=1)
+        given_class = _sum_cells(tables) - _sum_cells(by_i) - _sum_cells(by_j) + _sum_cells(by_class)
+        alone = _sum_cells(both) - _sum_cells(by_i.sum(axis=1)) - _sum_cells(by_j.sum(axis=1)) + xlogx(rows)
+        rows = np.maximum(rows, np.finfo(float).tiny)
+        # Rounding may leave an independent pair just below zero.
+        conditional[i, j] = conditional[j, i] = np.maximum(given_class, 0) / rows
+        marginal[i, j] = marginal[j, i] = np.maximum(alone, 0) / rows
+
+    map_pairs(fill, pairs)
+    return PairInformation(conditional, marginal)
+
+
+def _sum_cells(counts: CountTable) -> Array:
+    """(n_pairs,) the sum of N log N over the cells of each pair's table."""
+    return evaluate(xlogx, counts).sum(axis=tuple(range(1, counts.ndim)))
 
 
 def class_information(counts: CountStore) -> Array:
