@@ -102,13 +102,6 @@ def test_the_comparison_in_the_readme_is_that_of_the_records():
     assert len(text.splitlines()) <= 150
 
 
-def test_the_constants_of_the_page_on_scale_are_those_of_the_benchmarks():
-    summary = runpy.run_path(str(ROOT / "docs" / "summary.py"))
-    text, results = (ROOT / "docs/scale.md").read_text(), (ROOT / "benchmarks/RESULTS.md").read_text()
-    written = summary["put_between"](text, "a billion rows", "\n".join(summary["billion"](results)))
-    assert written == text, "the table in docs/scale.md is old: run `make summary`"
-
-
 def test_every_section_of_the_benchmarks_is_of_its_benchmark_and_names_a_commit_or_is_marked():
     sections = read_sections()
     assert len(sections) > 10
