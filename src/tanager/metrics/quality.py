@@ -177,6 +177,8 @@ class Quality:
     def __str__(self) -> str:
         return describe(self)
 
+    __repr__ = __str__
+
 
 def sampled_rows(n_rows: int, most: int = MAX_ROWS_KEPT) -> NDArray[np.intp]:
     """The numbers of the rows that `Predictions.sample` keeps: the same every time."""
