@@ -227,6 +227,16 @@ def test_the_docstring_of_an_estimator_states_the_default_of_every_option(estima
     assert {name: ast.literal_eval(value) for name, value in stated.items()} == estimator().get_params(deep=False)
 
 
+def test_every_file_that_a_page_names_is_there():
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(page for page in PAGES if page.stem != "mutants")]
+    named = {path for page in pages for path in re.findall(r"`((?:\w+/)+\w+\.\w+)`", page.read_text())}
+    folders = (ROOT, ROOT / "docs", ROOT / "src" / "tanager")
+    absent = {path for path in named if not any((folder / path).exists() for folder in folders)}
+    to_write = {"scores/hannan_quinn.py", "structure/chain.py", "parameters/softened.py", "counts/add_at_engine.py"}
+    assert len(named) > 20
+    assert absent == to_write
+
+
 def names_in_reference() -> dict[str, list[str]]:
     """Module -> names listed below its `currentmodule`."""
     found: dict[str, list[str]] = {}
