@@ -99,8 +99,8 @@ def _sites(rows: dict[str, Measures], tables: list[str]) -> str:
         for label in ("**Tanager, additive model**", "LightGBM, best of 30 random trials")
     )
     return (
-        f"{len(tables) - len(others)} of these tables are DNA binding sites; on the other {len(others)} the log-loss is "
-        f"{ours:.3f} for the additive model and {tuned:.3f} for LightGBM."
+        f"{len(tables) - len(others)} of these tables are DNA binding sites; on the other {len(others)} the log-loss "
+        f"is {ours:.3f} for the additive model and {tuned:.3f} for LightGBM."
     )
 
 
