@@ -48,7 +48,7 @@ class Averaged(MissingRule):
 
     name: ClassVar[str] = "averaged over"
     sentence: ClassVar[str] = "Attributes that are not given are averaged over."
-    rest: ClassVar[str] = "what is unknown"
+    rest: ClassVar[str] = "unknown cells"
 
     network: LookedUpModel
     imputation: Imputation
