@@ -14,6 +14,7 @@ from pathlib import Path
 
 import matplotlib
 import pytest
+from typer.main import get_command
 
 import tanager
 import tanager.parameters
@@ -22,7 +23,7 @@ import tanager.scores
 import tanager.structure
 from benchmarks.run import about, read_sections, renewed
 from experiments.second_half import put_comparison
-from tanager.cli.main import run
+from tanager.cli.main import app, run
 from tanager.cli.options import registered_names
 from tanager.counts.engine import ENGINES, choose_engine
 from tanager.parameters import PARAMETERS
@@ -132,6 +133,15 @@ def test_the_commands_of_the_command_line_page_run(tmp_path: Path, monkeypatch):
     for command in commands:
         assert run(shlex.split(command)[1:]) == 0, command
     assert {"nb.json", "classes.csv", "probabilities.parquet"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_the_command_line_page_has_every_command_and_option_and_no_other():
+    page = (ROOT / "docs" / "command_line.md").read_text()
+    commands = get_command(app).commands
+    options = {name for each in commands.values() for option in each.params for name in option.opts}
+    options |= {name for each in commands.values() for option in each.params for name in option.secondary_opts}
+    assert set(re.findall(r"^\| `tanager (\w+)` \|", page, re.MULTILINE)) == set(commands)
+    assert set(re.findall(r"--[a-z][a-z-]*", page)) - {"--help"} == {name for name in options if name.startswith("--")}
 
 
 REGISTRIES = {"SCORES": SCORES, "STRUCTURES": STRUCTURES, "PARAMETERS": PARAMETERS, "ENGINES": ENGINES}
