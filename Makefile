@@ -154,9 +154,8 @@ pictures: $(VENV)/.test  ## the pictures of README and documentation, from the l
 	$(BIN)/python docs/draw_how_it_works.py
 	$(BIN)/python docs/screenshot_report.py
 
-summary: $(VENV)/.test  ## the README's comparison from experiments/records, and the constants of docs/scale.md from benchmarks/RESULTS.md
+summary: $(VENV)/.test  ## the README's comparison, from experiments/records
 	$(BIN)/python -m experiments.second_half
-	$(BIN)/python docs/summary.py
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

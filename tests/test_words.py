@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PRIVATE = re.compile(r"\b(filler|gappy|gap rule|how sure|sceptics?|doctor|dealt|kept and rest)\b", re.IGNORECASE)
+PRIVATE = re.compile(
+    r"\b(fillers?|gappy|gap\s+rule|how\s+sure|sceptics?|doctors?|dealt|kept\s+and\s+rest)\b", re.IGNORECASE
+)
 GENERATED = {"_build", "generated"}
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")),
@@ -42,6 +44,7 @@ def test_no_page_docstring_or_message_has_a_private_word(files):
 def test_a_private_word_in_a_docstring_or_a_message_is_found(tmp_path):
     file = tmp_path / "part.py"
     file.write_text(
-        'def f():\n    """How sure a row is."""\n    raise ValueError(f"rows are dealt to {3} folds")  # gappy\n'
+        'def f():\n    """How\n    sure a row is."""\n    raise ValueError(f"rows are dealt to {3} folds")  # gappy\n'
     )
-    assert [match[0].lower() for text in texts_of(file) for match in PRIVATE.finditer(text)] == ["how sure", "dealt"]
+    matches = [match[0] for text in texts_of(file) for match in PRIVATE.finditer(text)]
+    assert [" ".join(match.lower().split()) for match in matches] == ["how sure", "dealt"]

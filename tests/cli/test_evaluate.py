@@ -103,7 +103,7 @@ def test_what_a_reader_needs_comes_first_and_no_word_of_the_trade(iris, capsys):
     assert run(["evaluate", "iris.csv", "--class", "species", "--folds", "3", *FAST]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    words = ["iris.csv: 150 rows", "3 folds", "Missed most often", "base rate", "accuracy", "said virginica"]
+    words = ["iris.csv: 150 rows", "3 folds", "Missed most often", "base rate", "accuracy", "predicted virginica"]
     places = [out.index(word) for word in [*words, "sensitivity", "Calibration"]]
     assert places == sorted(places)
     assert "cll" not in out

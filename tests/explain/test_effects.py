@@ -84,11 +84,11 @@ def test_what_averaging_adds_is_named_in_the_rows_that_have_gaps():
     whole, gappy = explain(clf, X)
     assert [each.status for each in whole.contributions] == ["present"] * len(whole.contributions)
     last = gappy.contributions[-1]
-    assert (last.attribute, last.status) == ("what is unknown", "remainder")
+    assert (last.attribute, last.status) == ("unknown cells", "remainder")
     assert gappy.log_odds - gappy.base_rate - gappy.baseline - sum(
         each.log_odds for each in gappy.contributions[:-1]
     ) == pytest.approx(last.log_odds, abs=1e-9)
-    assert "what is unknown: averaged over" in str(gappy)
+    assert "unknown cells: averaged over" in str(gappy)
     assert "petal length (cm): unknown, averaged over" in str(gappy)
     statuses = explain(clf, X).to_frame().query("row == 1")["status"].tolist()
     assert statuses[:2] == ["base rate", "baseline"]

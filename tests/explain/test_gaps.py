@@ -85,7 +85,7 @@ def test_with_gaps_averaged_over_terms_are_those_with_gaps_left_out_and_a_remain
     a_family_with_a_gap_adds_its_mean(clf.network_, X, found)
     text = str(found[int(gappy.argmax())])
     assert "unknown, averaged over" in text
-    assert "what is unknown: averaged over" in text
+    assert "unknown cells: averaged over" in text
 
 
 @pytest.mark.parametrize("missing", ["skip", "average"])

@@ -83,11 +83,11 @@ class Basis:
         return cls(walk, shares)
 
     def squared(self) -> Basis:
-        """The squares of its entries: how far an effect moves each state."""
+        """The squared entries of the matrix: how far an effect moves each state."""
         return self if self.matrix is None else replace(self, matrix=self.matrix**2)
 
     def centred(self) -> Basis:
-        """With a mean of zero over all rows: in a pair, being missing and being present are opposites."""
+        """The basis with a mean of zero over all rows: in a pair, missing and observed have opposite effects."""
         return self if self.matrix is None else replace(self, matrix=self.matrix - self.shares @ self.matrix)
 
     @property
@@ -280,7 +280,7 @@ class Terms:
         return found
 
     def take(self, other: Terms, effects: Array) -> Array:
-        """Effects (n_effects, ...) of these terms from those of others; zero for terms that the others have not."""
+        """Effects (n_effects, ...) of these terms from those of other terms; zero where the others lack a term."""
         found = np.zeros((self.first_effect[-1], *effects.shape[1:]))
         at = {term: k for k, term in enumerate(other.terms)}
         for k, term in enumerate(self.terms):
@@ -291,7 +291,7 @@ class Terms:
 
 
 def pair_parts(n_rows: int) -> int:
-    """Of each curve in a pair, with so many rows."""
+    """Number of basis functions of each curve in a pair, for this number of rows."""
     return max(2, round(PAIR_PARTS * n_rows**GROWTH))
 
 

@@ -98,7 +98,7 @@ class Fitter:
 
     @cached_property
     def _lower(self) -> Array | None:
-        """The least that effects and intercept may be, where attributes are constrained."""
+        """Lower bounds of effects and intercept, where attributes have a monotone constraint."""
         lower = self.terms.lower()
         return None if lower is None else np.append(lower, -np.inf)[:, np.newaxis, np.newaxis]
 
@@ -142,7 +142,7 @@ class Fitter:
         return fitter, found
 
     def take(self, other: Fitter, effects: Array) -> Array:
-        """Effects of another fitter's terms, zero for those that it has not."""
+        """Effects from another fitter, zero for the terms that it does not have."""
         return np.concatenate([self.terms.take(other.terms, effects[:-1]), effects[-1:]])
 
 
@@ -164,14 +164,14 @@ def naive_bayes(objective: Objective) -> Array:
 
 
 class Search:
-    """The choice on folds. `rank` gives the best pairs by rows with these weights, at most so many."""
+    """The choice on folds. `rank` returns the best pairs of weighted rows, up to a number."""
 
     def __init__(self, folds: Folds, terms: Terms, n_classes: int, rank: Rank) -> None:
         self.folds, self.terms, self.n_classes, self.rank = folds, terms, n_classes, rank
         self.tried: list[tuple[str, float]] = []
 
     def choose(self, n_pairs: int, must: bool = False) -> Mixture:
-        """The variants, and their weights in the model; pairs that `must` be taken need not gain clearly."""
+        """The variants and their weights in the model. With `must`, pairs need not improve the loss."""
         alone = fitter_on(self.folds, self.terms, self.n_classes, None)
         names = ["zero"]
         if any(not column.has_order for column in self.terms.columns):
@@ -187,12 +187,12 @@ class Search:
         return self._better(best, [*best.candidates, *self._sparse(min(best.candidates, key=_loss))])
 
     def _better(self, before: Mixture, found: Sequence[Candidate]) -> Mixture:
-        """The mean of these candidates if it gains clearly, else what there was before."""
+        """The mean of these candidates if its loss is clearly lower, else the mixture before."""
         mixed = self._mix(found)
         return mixed if gains_clearly(self.folds, before.losses, mixed.losses) else before
 
     def _mix(self, found: Sequence[Candidate]) -> Mixture:
-        """The best, and the others in the order of their losses, where they gain."""
+        """Average the best candidate with the others, in the order of their losses, where this lowers the loss."""
         ranked = sorted(found, key=_loss)
         ranked = [candidate for candidate in ranked if not self._hopeless(candidate, ranked[0])]
         mixture = Mixture(self.folds, [ranked[0]], [1.0], ranked[0].scores)
@@ -216,7 +216,7 @@ class Search:
         return Candidate(variant, fitter, effects, scores, losses, self.tried[-1][1])
 
     def _mains(self, fitter: Fitter, name: str) -> list[Candidate]:
-        """The path of the attributes' strength; towards zero it begins without any effect."""
+        """The path of lambda for main effects. With centre zero it begins with no effect at all."""
         start, centre, found = fitter.objective.start(), fitter.centre(name), list[Candidate]()
         start[:-1] += centre
         for main in (np.inf, *PATH) if name == "zero" else PATH:
@@ -227,7 +227,7 @@ class Search:
         return found
 
     def _with_pairs(self, first: Candidate, n_pairs: int) -> list[Candidate]:
-        """The path of the pairs' strength, from the best strength of the attributes alone."""
+        """The path of lambda for pairs, at the best lambda of the main effects."""
         pairs = [self.rank(self.folds.sample, weights, n_pairs) for weights in self.folds.training.T]
         fitter = fitter_on(self.folds, self.terms, self.n_classes, pairs)
         path, centre = list[Candidate](), fitter.centre(first.variant.centre)
@@ -241,7 +241,7 @@ class Search:
         return path
 
     def _sparse(self, first: Candidate) -> list[Candidate]:
-        """The last of the reweighted fits after a candidate, each towards zero with the best of some strengths."""
+        """The last reweighted fit after a candidate; each fit shrinks towards zero and takes its best lambda."""
         steps, best = list[Candidate](), first
         if np.isinf(first.variant.main):
             return steps
@@ -298,13 +298,13 @@ class Mixture:
 
 
 def gains_clearly(folds: Folds, before: Array, after: Array) -> bool:
-    """Whether losses of validation rows fall by more than chance, and by more than fits are off where they end."""
+    """Whether losses of validation rows fall by more than chance and by more than the tolerance of the optimiser."""
     gain = folds.mean(before) - folds.mean(after)
     return gain > STEP * ROUGH * folds.mean(before) and folds.errors_above(before, after) > CLEAR
 
 
 def fitter_on(folds: Folds, terms: Terms, n_classes: int, pairs: Sequence[Pairs] | None) -> Fitter:
-    """Fits on the folds, each with the attributes alone and its own pairs; in single precision, which is enough."""
+    """Fits on the folds, each with main effects and the pairs of its own ranking, in single precision."""
     union: list[Term] = [] if pairs is None else list(dict.fromkeys(pair for own in pairs for pair in own))
     terms = terms.only([*((a,) for a in range(len(terms.columns))), *union])
     sample = folds.sample

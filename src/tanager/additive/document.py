@@ -28,13 +28,13 @@ from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
 
 LARGEST_EFFECT = 1e60
-"""In nats: no probability knows one above 745, and squares and sums of these stay numbers."""
+"""In nats: probabilities underflow beyond 745, and squares and sums of effects up to this one stay finite."""
 
 ROUNDING = 1e-6
 
 
 def effect_parts(network: AdditiveModel) -> dict[str, Json]:
-    """What a document says of the effects; the columns are written beside it."""
+    """The part of the document with the effects. The columns are in another part."""
     return {
         "intercept": network.intercept.tolist(),
         "mains": [main.tolist() for main in network.mains],
@@ -49,7 +49,7 @@ def effect_parts(network: AdditiveModel) -> dict[str, Json]:
 
 
 def read_effect_parts(columns: tuple[ColumnSchema, ...], document: Json) -> AdditiveModel:
-    """The network over these columns, the class last."""
+    """The additive model over these columns, the class last."""
     found = mapping(document, "effects")
     n_attributes = len(columns) - 1
     spreads, shares = found.get("spreads"), found.get("pair_densities")
@@ -91,7 +91,7 @@ def _pair(document: Json, n_attributes: int, where: str) -> tuple[int, int]:
 
 
 def write_forest(forest: Forest | None) -> Json:
-    """What a document says of the trees; null where there are none."""
+    """The part of the document with the trees; null if there are none."""
     if forest is None:
         return None
     lefts = np.split(forest.left, forest.offsets[1:-1]) if len(forest.attributes) else []

@@ -158,7 +158,7 @@ class _Fit:
     def _fit_terms(
         self, terms: Terms, mixture: Mixture, shares: Sequence[Array], factor: float
     ) -> tuple[AdditiveModel, float]:
-        """The variants on all rows, averaged, times a factor; and how far P would change if the fits went on."""
+        """The weighted mean of the variants on all rows, times a factor, and how far P would change in another step."""
         sample, n_pairs = self.sample.at_most(MAX_FITTED // 2), max(each.variant.n_pairs for each in mixture.candidates)
         pairs = self._rank(sample, sample.totals, n_pairs) if n_pairs else ()
         terms = terms.only([*((a,) for a in range(len(self.attributes))), *pairs])
@@ -182,7 +182,7 @@ def _shares(sample: Sample, attribute: int, column: ColumnSchema) -> Array:
 
 
 def _model_of(columns: Columns, terms: Terms, effects: Array, shares: Sequence[Array]) -> AdditiveModel:
-    """Tables of the terms, centred: a pair is left with what its attributes alone do not say."""
+    """Centred tables of the terms: a pair has the effect beyond the main effects of its attributes."""
     attributes, n_classes = columns[:-1], columns[-1].n_states
     whole = terms.with_unknown(True)
     tables, intercept = whole.expand(whole.take(terms, effects[:-1, :, 0])), effects[-1, :, 0]
@@ -232,7 +232,7 @@ def _among(options: AdditiveOptions, used: Sequence[int]) -> AdditiveOptions:
 
 
 def _with_columns(model: AdditiveModel, columns: Columns, used: Sequence[int]) -> AdditiveModel:
-    """The model with all columns, those that are not used without an effect."""
+    """The model with all columns; columns that are not used have no effect."""
     mains = [np.zeros((column.n_states + 1, columns[-1].n_states)) for column in columns[:-1]]
     densities = [np.full(column.n_states, 1 / column.n_states) for column in columns[:-1]]
     for a, main, density in zip(used, model.mains, model.densities, strict=False):

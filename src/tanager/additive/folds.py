@@ -71,7 +71,7 @@ class Sample:
         return self.counts * self.weights
 
     def at_most(self, most: int) -> Sample:
-        """The first of the distinct rows, whose order is random."""
+        """A random sample of the distinct rows: the first ones, because their order is random."""
         return self.take(np.arange(len(self)) < most)
 
     def take(self, kept: NDArray[np.bool_]) -> Sample:
@@ -98,7 +98,7 @@ class Folds:
 
     @classmethod
     def to_choose(cls, sample: Sample, n_classes: int) -> Folds:
-        """Of as many rows as a choice needs."""
+        """The folds of a sample that is large enough for the choice."""
         return cls.of(sample, n_classes, round(np.sqrt(ALL_ROWS * max(ALL_ROWS, sample.n_rows))))
 
     @classmethod
@@ -127,7 +127,7 @@ class Folds:
 
     @cached_property
     def _validated(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]]:
-        """The rows that validate, by which fold, and how many copies."""
+        """The validation rows: row, fold, number of copies."""
         rows, fold = np.nonzero(self.held_out)
         return rows, fold, self.held_out[rows, fold]
 
@@ -149,23 +149,23 @@ class Folds:
 
     @cached_property
     def noise(self) -> float:
-        """What is added to a validation row so that in all there is half a row more, whose class is any of all.
+        """Half a pseudo-row whose class is unknown, divided by the number of validation rows.
 
-        Few rows of which a fit is certain do not prove that it is right to be certain (the estimate of Krichevsky and
-        Trofimov adds half a row too).
+        A few rows on which a fit is certain and right do not prove that such certainty is justified (Krichevsky and
+        Trofimov 1981 also add half a row).
         """
         return 1 / (2 * max(int(self.held_out.sum()), 1))
 
     def losses(self, validated: Array) -> Array:
-        """(n_validated,) by which fits are judged, from the log odds of validation rows."""
+        """(n_validated,) log-loss with half a pseudo-row, from the log odds of validation rows."""
         return row_losses(validated, self.classes, self.noise)
 
     def mean(self, losses: Array) -> float:
-        """Of the losses of validation rows, by their weights."""
+        """Weighted mean of the losses of validation rows."""
         return float(self.weights @ losses) / max(float(self.weights.sum()), float(np.finfo(np.float64).tiny))
 
     def errors_above(self, losses: Array, others: Array) -> float:
-        """How many standard errors of the paired difference the mean loss is above another one; over rows."""
+        """Difference of two mean losses, in standard errors of the paired difference over rows."""
         rows, _, copies = self._validated
         difference = self.sample.weights[rows] * (losses - others)
         n = max(int(copies.sum()), 2)

@@ -144,7 +144,7 @@ class Forest(PicklesFields):
             at[rows, trees] = self.follow(at[rows, trees], codes[rows, self.attributes[at[rows, trees]]])
 
     def follow(self, splits: Ints, codes: Codes) -> Ints:
-        """Where these splits lead rows that have these codes of the splits' attributes."""
+        """The ends that these splits lead to, for rows with these codes of the attributes of the splits."""
         found: Ints = self.ends[splits, self.left[self.offsets[splits] + codes].astype(np.intp)]
         return found
 
@@ -153,10 +153,11 @@ class Forest(PicklesFields):
         return LeafMasks.of(self)
 
     def credits(self, codes: Codes, n_attributes: int) -> Array:
-        """(n_rows, n_attributes, n_classes) what each attribute adds to `scores`, but for the means of the trees.
+        """(n_rows, n_attributes, n_classes) what each attribute adds to `scores`, without the means of the trees.
 
-        A row's walk down a tree changes what is expected of the tree, the mean over the training rows that came as far.
-        Each change is put down to the attribute asked for: they add up to the leaf's value less the tree's mean.
+        When a row passes down a tree, the expected value changes at every split: it is the mean over the training rows
+        that reach the node. Each change is credited to the attribute of the split. The changes add up to the value of
+        the leaf minus the mean of the tree.
         """
         result = np.zeros((len(codes), n_attributes, self.n_classes))
         if len(codes) * len(self.roots) >= WORK_WORTH_COMPILING:
@@ -182,7 +183,7 @@ class Forest(PicklesFields):
             at[rows, trees] = after
 
     def without(self, attribute: int) -> Forest:
-        """The same less what is put down to an attribute: a leaf's part of it is the same for all rows it holds."""
+        """The forest minus the credits of an attribute, which are equal for all rows of a leaf."""
         credit = np.zeros(len(self.means))
         for splits in self.levels:
             ends = self.place(self.ends[splits])
@@ -251,11 +252,10 @@ class Forest(PicklesFields):
 
 
 def by_sets(forest: Forest, codes: Codes, n_attributes: int) -> dict[tuple[int, ...], Array]:
-    """What each set of attributes adds to `Forest.scores`, but for the means of the trees: set -> (n_rows, n_classes).
+    """What each set of attributes adds to `Forest.scores`, without the means of the trees: set -> (n_rows, n_classes).
 
-    Whether a row ends in a leaf depends on the attributes asked for on the way there. Where these are at most
-    MAX_IN_SET, the leaf is part of an effect of their set; else it is put down to single attributes, as in
-    `Forest.credits`.
+    Whether a row ends in a leaf depends on the attributes of the splits above it. If these are at most MAX_IN_SET, the
+    leaf is part of the effect of their set; otherwise it is credited to single attributes, as in `Forest.credits`.
     """
     sets, of_leaf = _sets_of_leaves(forest)
     leaves = forest.leaves(codes)

@@ -82,6 +82,8 @@ class Counterfactuals:
             return f"row {self.row}: {self.decided}, whatever one or two of its cells are"
         return "\n  ".join([f"row {self.row}: {self.decided}; it would be", *map(str, self.changes)])
 
+    __repr__ = __str__
+
 
 def counterfactuals(
     clf: TableClassifier,

@@ -135,7 +135,7 @@ class Explanation:
     its ancestors, less the base rate.
 
     Where P(class | row) is an average over what the missing values may be, its log is no sum of terms. What averaging
-    adds to the terms is one more term, `remainder`, called "what is unknown". A complete row has none.
+    adds to the terms is one more term, `remainder`, called "unknown cells". A complete row has none.
 
     Limits of this definition: the joint information of two linked attributes is added to the child, so reversing an
     edge moves it to the other one; and a contribution is a part of this row's log odds under the model, not the result

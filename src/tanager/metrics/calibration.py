@@ -141,6 +141,15 @@ class Calibration:
             "by_class": curves,
         }
 
+    def __str__(self) -> str:
+        head = f"{self.n_rows:,} rows: log-loss {self.log_loss:.3f}, Brier score {self.brier:.3f}, "
+        head += f"calibration error {self.expected_error:.3f} (largest bin {self.maximum_error:.3f})"
+        bins = zip(self.top.count, self.top.mean_predicted, self.top.observed, strict=True)
+        lines = [f"{rows:10,}  {predicted:17.1%}  {right:6.1%}" for rows, predicted, right in bins]
+        return "\n".join([head, "      rows  mean probability   right", *lines])
+
+    __repr__ = __str__
+
 
 def measure_calibration(
     probabilities: Probabilities,

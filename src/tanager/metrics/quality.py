@@ -23,9 +23,10 @@ MAX_MISTAKES = 10
 NAMES = {"accuracy": "accuracy", "log_loss": "log-loss", "brier": "Brier score", "auc": "area under ROC"}
 """What people call the measures."""
 LEGEND = """\
-sensitivity: of the rows of the class, the share that is said to be of it;
-specificity: of the other rows, the share that is not; PPV and NPV: of the rows
-said to be of the class, and of those said not to be, the share that is right."""
+sensitivity: how many rows of the class are predicted as the class
+specificity: how many other rows are not predicted as the class
+PPV: how many rows predicted as the class are of the class
+NPV: how many of the other predictions are right"""
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,8 @@ class Quality:
     def __str__(self) -> str:
         return describe(self)
 
+    __repr__ = __str__
+
 
 def sampled_rows(n_rows: int, most: int = MAX_ROWS_KEPT) -> NDArray[np.intp]:
     """The numbers of the rows that `Predictions.sample` keeps: the same every time."""
@@ -233,9 +236,9 @@ def event_line(quality: Quality) -> str:
 def calibration_line(quality: Quality) -> str:
     """Whether probabilities can be taken at their word."""
     return textwrap.fill(
-        f"Calibration: the class predicted has a probability of {100 * quality.confidence:.1f} % on average and is "
-        f"right in {100 * quality.measures.accuracy:.1f} % of the rows; in bins of the probability the two differ by "
-        f"{100 * quality.calibration_error:.1f} %.",
+        f"Calibration: the predicted class has a mean probability of {100 * quality.confidence:.1f} % and is right in "
+        f"{100 * quality.measures.accuracy:.1f} % of the rows. In bins of the probability, the two differ by "
+        f"{100 * quality.calibration_error:.1f} % on average.",
         WIDTH,
     )
 
@@ -277,16 +280,14 @@ def _confusion(quality: Quality, names: Sequence[str]) -> str:
     """The matrix, or where it would not fit the most frequent mistakes."""
     counts = [[f"{n:,}" for n in row] for row in quality.confusion]
     rows = [[name, *cells] for name, cells in zip(names, counts, strict=True)]
-    matrix = text_table(["true class", *(f"said {name}" for name in names)], rows)
+    matrix = text_table(["true class", *(f"predicted {name}" for name in names)], rows)
     if max(map(len, matrix.splitlines())) <= WIDTH:
         return matrix
     wrong = quality.confusion * ~np.eye(len(names), dtype=bool)
     most = np.argsort(-wrong, axis=None, kind="stable")[:MAX_MISTAKES]
     places = [divmod(int(place), len(names)) for place in most if wrong.flat[place]]
     mistakes = [[names[true], names[said], f"{wrong[true, said]:,}"] for true, said in places]
-    return (
-        text_table(["true class", "taken for", "rows"], mistakes) if mistakes else "No row is taken for another class."
-    )
+    return text_table(["true class", "predicted", "rows"], mistakes) if mistakes else "No row is predicted wrongly."
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

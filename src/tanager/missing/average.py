@@ -1,4 +1,4 @@
-"""Averaged: P(class | row) averaged over what the unknown cells may hold."""
+"""Averaged: P(class | row) averaged over the possible values of the unknown cells."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Averaged(MissingRule):
 
     name: ClassVar[str] = "averaged over"
     sentence: ClassVar[str] = "Attributes that are not given are averaged over."
-    rest: ClassVar[str] = "what is unknown"
+    rest: ClassVar[str] = "unknown cells"
 
     network: LookedUpModel
     imputation: Imputation
@@ -72,7 +72,7 @@ class Averaged(MissingRule):
         return replace(parts, remainder=rest)
 
     def without_each(self, codes: Codes) -> Iterator[Array]:
-        """An attribute of tables is one unknown cell more; an effect is zero in all completions."""
+        """Without an attribute of tables, its cell is unknown; without an effect, the effect is zero in all draws."""
         if self.network.kind == "tables":
             yield from super().without_each(codes)
             return
@@ -104,7 +104,7 @@ class Averaged(MissingRule):
 
     @cached_property
     def by_terms(self) -> MissingRule:
-        """The rule that gives the terms; any mean will do in it, as the remainder makes up for it."""
+        """The rule that gives the terms. Any mean is correct in it, because the remainder corrects the sum."""
         if self.network.kind == "effects":
             return Expected(self.network)
         return Skipped(self.network, exact=False)
@@ -149,7 +149,7 @@ class Averaged(MissingRule):
         return found
 
     def _complete(self, codes: Codes) -> Codes:
-        """(n_rows * n_draws, n_attributes) each row with draws of what its unknown cells may hold."""
+        """(n_rows * n_draws, n_attributes) each row with imputed values in its unknown cells."""
         components, n_draws = self._components(codes), self.imputation.n_draws
         columns = np.empty((codes.shape[1], len(codes), n_draws), dtype=codes.dtype)
         for attribute, n_states in enumerate(self.network.n_states[:-1]):
@@ -161,7 +161,7 @@ class Averaged(MissingRule):
         return completed
 
     def _components(self, codes: Codes) -> Ints:
-        """(n_rows, n_draws) the component of each draw: ascending, and so many of each as F(component | known) says."""
+        """(n_rows, n_draws) the component of each draw: ascending, in proportion to F(component | known)."""
         n_draws = self.imputation.n_draws
         cells = (self._starts[:-1] + self.network.coarsen(codes)).reshape(-1)
         pointers = np.arange(0, len(cells) + 1, max(codes.shape[1], 1))

@@ -1,4 +1,4 @@
-"""Imputation: what unknown cells may hold, given those known; a mixture of components with independent attributes."""
+"""Imputation: the distribution of unknown cells given the known ones, a mixture with independent attributes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Imputation(PicklesFields):
 
     @cached_property
     def used(self) -> list[bool]:
-        """Whether the model depends on an attribute; another is not corrected for."""
+        """Whether the model depends on an attribute. Other attributes have no correction."""
         return [bool(entries.any()) for entries in self.states]
 
     def corrections(self, codes: Codes) -> Array:
@@ -109,7 +109,7 @@ class Imputation(PicklesFields):
         return replace(self, tables=tuple(tables), states=tuple(states))
 
     def without_attribute(self, attribute: int) -> Imputation:
-        """Its states are as likely in every component, so it is not informative about others; it corrects nothing."""
+        """Without an attribute: its states get equal probabilities in every component, and its correction is zero."""
         tables, states = list(self.tables), list(self.states)
         tables[attribute] = np.tile(self.shares @ tables[attribute], (len(self.shares), 1))
         states[attribute] = np.zeros_like(states[attribute])
@@ -186,7 +186,7 @@ def _spread_rows(cells: sp.csr_matrix, weights: Array, n: int) -> list[int]:
 
 
 def _uniform(table: Array) -> Array:
-    """That of an attribute that tells nothing, of which one state occurs at most."""
+    """The distribution of an attribute without information: at most one of its states occurs."""
     return np.full_like(table, 1.0 / table.shape[1])
 
 
@@ -209,7 +209,7 @@ def _sample(rows: Rows, starts: Ints, attributes: Ints) -> tuple[sp.csr_matrix, 
 
 
 def _lowest_rows(batch: EncodedBatch, attributes: Ints) -> Blocks[EncodedBatch]:
-    """Of rows that differ in these attributes or the class those of lowest key, with the weight of all like them."""
+    """Distinct rows of lowest key (by these attributes and the class), each with the weight of all rows equal to it."""
     keys = _mix(batch.class_codes.astype(np.uint64))
     for attribute in attributes.tolist():
         keys = _mix(keys ^ batch.codes[:, attribute].astype(np.uint64))
@@ -219,7 +219,7 @@ def _lowest_rows(batch: EncodedBatch, attributes: Ints) -> Blocks[EncodedBatch]:
 
 
 def _mix(keys: Words) -> Words:
-    """Numbers that look random, of numbers (splitmix64)."""
+    """Pseudo-random numbers by hashing numbers (splitmix64)."""
     keys = keys + np.uint64(0x9E3779B97F4A7C15)
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""SummedOut, Mixed and LeftOut: what networks that describe their attributes do about unknown cells, exactly."""
+"""SummedOut, Mixed and LeftOut: exact rules for unknown cells of networks that describe their attributes."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Contributions:
 
     @classmethod
     def between(cls, addends: Iterable[Array], favoured: Classes, against: Classes) -> Self:
-        """From what each term, the class itself last, adds to the log joint: (n_rows, n_classes) each."""
+        """From what each term adds to the log joint, (n_rows, n_classes) each; the class itself comes last."""
         return cls.of(np.column_stack([between(addend, favoured, against) for addend in addends]))
 
 
@@ -79,14 +79,14 @@ class MissingRule(PicklesFields, ABC):
             left[:, attribute] = codes[:, attribute]
 
     def completed(self, codes: Codes) -> Codes | None:
-        """(n_rows * draws, n_attributes) coarse codes: each row with draws of what its unknown cells may hold.
+        """(n_rows * draws, n_attributes) coarse codes: each row with imputed values in its unknown cells.
 
-        None for a rule that does not draw them.
+        None for a rule without imputation.
         """
         return None
 
     def constants(self) -> dict[str, Any]:
-        """All that another program needs to answer as the rule does, besides the model: lists and arrays."""
+        """The lists and arrays that another program needs, besides the model, to apply the rule."""
         return {}
 
     def has_unknown(self, codes: Codes) -> Rows:
@@ -105,7 +105,7 @@ def between(logs: Array, favoured: Classes, against: Classes) -> Array:
 def answer_apart(
     codes: Codes, hard: Rows, easily: Callable[[Codes], Array], otherwise: Callable[[Codes], Array]
 ) -> Array:
-    """(n_rows, n_classes) of all rows, the `hard` ones answered by another function."""
+    """(n_rows, n_classes) log posteriors of all rows; another function computes the rows marked as `hard`."""
     if not hard.any():
         return easily(codes)
     if hard.all():

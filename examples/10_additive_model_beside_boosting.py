@@ -56,15 +56,14 @@ for name, model in models.items():
 # Cross-validated quality on the training rows, with intervals. *Base rate alone* is a model without attributes.
 
 clf = models["Tanager"]
-quality = cross_validate_model(clf, X_train, y_train)
-print(quality)
+cross_validate_model(clf, X_train, y_train)
 
 # %%
 # Curves
 # ------
-# The first line says how much of the model you can read. The largest effects follow.
+# The first line of the model's description says how much of it you can read. The largest effects follow.
 
-print(repr(clf))
+print(clf)
 effects(clf.model_, max_effects=6)
 plt.show()
 
@@ -75,14 +74,14 @@ plt.show()
 
 p = clf.predict_proba(X_test)
 uncertain = X_test.iloc[[int(p.max(axis=1).argmin())]]
-print(explain(clf, uncertain)[0])
+explain(clf, uncertain)[0]
 
 # %%
 # A what-if
 # ---------
 # The smallest change of one or two cells that changes the decision. It describes the model, not the patient.
 
-print(counterfactuals(clf, uncertain, most=2)[0])
+counterfactuals(clf, uncertain, most=2)[0]
 
 # %%
 # A decision
