@@ -14,12 +14,17 @@ Figures = Mapping[str, Mapping[str, tuple[float, float]]]
 
 @dataclass(frozen=True)
 class PublishedTest:
-    """A published signed-rank test: Z > 0 if `first` was the better one; p as printed ("<0.01"), one-sided."""
+    """A published signed-rank test: Z > 0 if `first` was the better one; p as printed ("<0.01"), one-sided.
+
+    p may name the kind of test, "0.016 (t)", or have the paper's arrow for p < .05 where rounding hides it, "0.05 (⇐)".
+    `without` are the sets that the paper leaves out of the test.
+    """
 
     first: str
     second: str
     z: float | None
     p: str
+    without: tuple[str, ...] = ()
 
 
 Kind = Literal["as printed", "as read", "ours"]

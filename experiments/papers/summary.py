@@ -69,13 +69,13 @@ def write(page: str) -> Iterator[str]:
 
 
 def count_tests(page: str, title: str) -> dict[str, bool]:
-    """By published test with p below the level: whether ours has the same sign and such a p too."""
+    """By published test with p below the level, or the arrow for it: whether ours has the same sign and such a p."""
     result = {}
     for heading, _, *rows in tables(page, title):
         if not heading.startswith("Signed-rank tests"):
             continue
         for name, z, z_published, p, p_published, *_ in rows:
-            if float(re.sub(r"[<(t) ]", "", p_published)) < LEVEL:
+            if "⇐" in p_published or float(re.sub(r"[<(t) ]", "", p_published)) < LEVEL:
                 # Where the paper prints no Z the first classifier is the better one.
                 sign = 1.0 if z_published == "-" else np.sign(float(z_published))
                 result[name] = z != "-" and float(z) * sign > 0 and float(p) < LEVEL

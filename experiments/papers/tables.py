@@ -47,7 +47,8 @@ def signed_rank_table(results: Results, comparison: Comparison, measure: str) ->
     less = UNITS[measure].less_is_better
     rows = []
     for test in comparison.tests:
-        ours = wilcoxon(results.column(test.first, measure), results.column(test.second, measure), less)
+        kept = [name not in test.without for name in results.sets]
+        ours = wilcoxon(results.column(test.first, measure)[kept], results.column(test.second, measure)[kept], less)
         z = "-" if test.z is None else f"{test.z:.2f}"
         found = (f"{ours.z:.2f}", show_p(ours.p), ours.arrow) if ours.n else ("-", "-", "not run")
         rows.append([f"{test.first} against {test.second}", found[0], z, found[1], test.p, found[2], str(ours.n)])

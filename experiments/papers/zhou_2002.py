@@ -35,7 +35,7 @@ NOTES = (
     "All rows are kept and an empty cell is a value: the published errors are whole numbers of rows only so "
     "(hepatitis 18.06 % = 28/155, crx 13.91 % = 96/690), although table 4-1 lists the complete rows.",
     "Five folds there have floor(n/5) rows each, the rest is never tested (breast 3.45 % = 24/695); here every row "
-    "is tested once.",
+    "is tested once. Their margins are standard errors, ours 95 % intervals of the mean over the folds.",
     "LM: frequencies with one pseudo-row per cell. CLGD: ascent on CLL from there, the number of iterations chosen "
     "on held-out folds. +conditional: our default prior instead, its strength chosen on held-out folds.",
 )
@@ -43,8 +43,8 @@ NOTES = (
 WHY_NOT_THE_SAME = (
     "The thesis's t tests follow from its printed errors, .0010 and .015, so the test is ours. NB+CLGD gains as much "
     "over NB+LM here as there on average, but less evenly: much more on vehicle, less on glass2, and a t test asks for "
-    "even gains. TAN+CLGD gains less here than there, most of all on vehicle: without those two sets both tables give "
-    "nearly the same p, above .015 (experiments/READINGS.md).",
+    "even gains. TAN+CLGD gains less here than there, most of all on vehicle. Without those two sets the t test of NB "
+    "has p = .002 in both tables, and that of TAN .030 there and .063 here.",
     "There vehicle and segment err far more than here, for LM and CLGD alike, while letter and satimage agree: the "
     "cuts of those two seem to have gone wrong there (the thesis suspects its discretisation on three sets), and the "
     "published gain of TAN+CLGD on vehicle, 3.9 %, starts from such an error.",
@@ -54,15 +54,17 @@ WHY_NOT_THE_SAME = (
     "either (experiments/READINGS.md).",
 )
 
+LEFT_OUT = ("glass", "hepatitis", "segment")
+"""The three sets that section 4.2.1 leaves out and does not name: no other three give the four printed p."""
 TESTS_4_2 = (
     PublishedTest("NB+CLGD", "NB+LM", None, "0.001 (t)"),
-    PublishedTest("NB+CLGD", "C4.5", None, "0.138 (t)"),
-    PublishedTest("NB+CLGD", "SNB+LM", None, "0.016 (t)"),
+    PublishedTest("NB+CLGD", "C4.5", None, "0.138 (t)", LEFT_OUT),
+    PublishedTest("NB+CLGD", "SNB+LM", None, "0.016 (t)", LEFT_OUT),
     PublishedTest("NB+CLGD", "TAN+LM", None, "0.241 (t)"),
     PublishedTest("TAN+CLGD", "NB+CLGD", None, "0.125 (t)"),
     PublishedTest("TAN+CLGD", "TAN+LM", None, "0.015 (t)"),
-    PublishedTest("TAN+CLGD", "C4.5", None, "0.032 (t)"),
-    PublishedTest("TAN+CLGD", "SNB+LM", None, "0.018 (t)"),
+    PublishedTest("TAN+CLGD", "C4.5", None, "0.032 (t)", LEFT_OUT),
+    PublishedTest("TAN+CLGD", "SNB+LM", None, "0.018 (t)", LEFT_OUT),
 )
 NOTES_4_3 = (
     "Cells are removed in training and test rows alike, with one seed; gaps are summed out in training and prediction.",
@@ -122,6 +124,10 @@ def zhou_4_2(sets: Sequence[DataSet], slow: bool) -> list[PaperStudy]:
         "theirs judges by repeated five-fold cross-validation, ours by leaving one row out, and theirs may also take "
         "several steps at once. C4.5: scikit-learn's CART stands in, on the same bins.",
         "The published tests are one-sided t tests over paired errors; ours here are signed-rank tests.",
+        "Section 4.2.1 leaves three sets out of the comparisons with C4.5 and SNB+LM, and does not name them. Of all "
+        f"choices of three, only {', '.join(LEFT_OUT)} give the four printed p (.138, .016, .032, .018) from the "
+        "printed errors, so these are left out of our tests too. Over all 25 sets TAN+CLGD against SNB+LM has "
+        "p = .053 here in place of .024, and the other three stay below .05.",
     )
     return [
         PaperStudy(

@@ -37,28 +37,19 @@ MAX_TIMES = 4
 Drawn = Sequence[tuple[Study, Results, Sequence[Picture]]]
 
 
-def write_page(path: Path, command: str, studies: Drawn) -> None:
-    """Write the page, pictures linked from where they lie."""
-    parts = [f"{HEADING}\n{_about(command)}", *("\n".join(_section(path.parent, *each)) for each in studies)]
-    _write(path, "\n".join(parts))
+def write_page(path: Path, command: str, studies: Drawn, titles: Sequence[str] = ()) -> None:
+    """Write the page: a section for each study, with its date and command; pictures are linked from where they are.
 
-
-def renew_page(path: Path, command: str, studies: Drawn, titles: Sequence[str]) -> None:
-    """Write the sections of these studies, each with its own date and command, and keep the page's others.
-
-    Sections stand in the order of the titles, which are those of all studies that may be on the page.
+    With `titles`, those of all studies that may be on the page, a page that exists keeps its other sections, in the
+    order of the titles.
     """
-    head, *kept = re.split(r"^(?=## )", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    sections = {part[3:].split("\n", 1)[0]: part for part in kept}
+    page = path.read_text(encoding="utf-8") if titles and path.exists() else ""
+    sections = {part.split("\n", 1)[0]: f"## {part}" for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:]}
     for study, results, pictures in studies:
         sections[study.title] = "\n".join(_section(path.parent, study, results, pictures, _about(command)))
     order = sorted(sections, key=lambda title: titles.index(title) if title in titles else len(titles))
-    _write(path, head + "\n".join(sections[title].rstrip("\n") + "\n" for title in order))
-
-
-def _write(path: Path, text: str) -> None:
     with atomic_write(path) as stream:
-        stream.write(text.encode())
+        stream.write("\n".join([HEADING, *(sections[title].rstrip("\n") + "\n" for title in order)]).encode())
 
 
 def _not_run(study: Study, results: Results) -> str:
@@ -72,12 +63,9 @@ def _about(command: str) -> str:
     return f"{datetime.date.today()}, {', '.join(_versions())}; {os.cpu_count()} cores. Command: `{command}`.\n"
 
 
-def _section(
-    folder: Path, study: Study, results: Results, pictures: Sequence[Picture], about: str = ""
-) -> Iterator[str]:
+def _section(folder: Path, study: Study, results: Results, pictures: Sequence[Picture], about: str) -> Iterator[str]:
     yield f"## {study.title}\n"
-    if about:
-        yield about
+    yield about
     n_sets, n_classifiers = len(results.sets), len(results.classifiers)
     yield f"{n_sets} sets, {n_classifiers} classifiers, {len(results.records)} fits; seed {study.protocol.seed}."
     if missing := _not_run(study, results):

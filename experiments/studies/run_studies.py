@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from experiments.studies.jobs import Record
-from experiments.studies.page import renew_page, write_page
+from experiments.studies.page import write_page
 from experiments.studies.results import Results
 from experiments.studies.results_folder import check_results_folder
 from experiments.studies.study import Study
@@ -46,10 +46,8 @@ def write_studies(
     With `titles`, those of all sections in their order, a page that exists keeps the sections of other studies.
     """
     drawn = [(study, results, _draw(study, results, folder / PICTURES)) for study, results in finished]
-    if page is not None and titles and page.exists():
-        renew_page(page, command, drawn, titles)
-    elif page is not None:
-        write_page(page, command, drawn)
+    if page is not None:
+        write_page(page, command, drawn, titles)
 
 
 def check_measured(finished: Finished) -> None:

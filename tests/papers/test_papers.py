@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from experiments.papers.published import acll_2013, fcll_2011, roos_2005, zhou_4
 from experiments.papers.roos_2005 import count_parameters, count_within
 from experiments.papers.splits import Trials
 from experiments.papers.tables import claims_table, mean_difference, published_table, signed_rank_table
-from experiments.papers.zhou_2002 import paired_t
+from experiments.papers.zhou_2002 import LEFT_OUT, TESTS_4_2, paired_t
 from experiments.reading_fcll import tree_errors
 from experiments.studies.data_sets import DataSet
 from experiments.studies.measured_fold import measure_fold
@@ -134,6 +135,21 @@ def test_the_printed_errors_of_zhou_2002_give_its_printed_p_values():
     assert np.isnan(paired_t(errors[:1, 1], errors[:1, 0]))
 
 
+def test_no_other_three_sets_left_out_give_the_four_p_values_that_zhou_2002_prints_of_c45_and_snb():
+    names = list(zhou_4_2.ERRORS)
+    errors = np.array([[cell[0] for cell in row] for row in zhou_4_2.ERRORS.values()])
+    tests = [test for test in TESTS_4_2 if test.without]
+    places = [[zhou_4_2.CLASSIFIERS.index(name) for name in (test.first, test.second)] for test in tests]
+    differences = np.stack([errors[:, first] - errors[:, second] for first, second in places])
+    printed = np.array([float(test.p.removesuffix(" (t)")) for test in tests])
+    triples = list(combinations(range(25), 3))
+    kept = np.stack([np.delete(np.arange(25), triple) for triple in triples])
+    p = stats.ttest_1samp(differences[:, kept], 0.0, axis=2, alternative="less").pvalue
+    fits = np.flatnonzero((np.abs(p - printed[:, None]) < 0.0005).all(axis=0))
+    assert [tuple(names[k] for k in triples[fit]) for fit in fits] == [LEFT_OUT]
+    assert {test.without for test in tests} == {LEFT_OUT}
+
+
 def test_the_largest_z_in_a_note_is_that_of_a_classifier_better_on_every_set():
     study = PAPERS["acll-2013"](sets_for("acll-2013"), False)[0]
     for n_sets in (2, 89):
@@ -162,7 +178,7 @@ def test_published_tables_are_complete_and_agree_with_the_text_of_the_papers():
 
     for table in (fcll_2011.TABLE_3, fcll_2011.TABLE_4):
         for z, p in (cell for row in table.values() for cell in row if cell is not None):
-            assert norm.sf(abs(z)) == pytest.approx(float(p.strip("<")), abs=0.0101)
+            assert norm.sf(abs(z)) == pytest.approx(float(p.strip("< (⇐)")), abs=0.0101)
     for _, _, z, p in (*acll_2013.BINARY, *acll_2013.TERNARY):
         assert norm.sf(abs(z)) == pytest.approx(float(p), rel=0.05)
 
@@ -265,12 +281,13 @@ PAGE = """# Results
 
 | | Z ours | Z published | p ours | p published | ours | sets |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-| A against B | 2.00 | 2.10 | 0.02 | <0.01 | x | 25 |
+| A against B | 2.00 | 4.30 | 0.02 | 8.5e-06 | x | 25 |
 | A against C | -2.00 | 2.10 | 0.02 | 0.03 (t) | x | 25 |
 | B against C | -2.00 | - | 0.02 | 0.02 (t) | x | 25 |
 | B against D | -2.00 | -1.90 | 0.02 | 0.04 | x | 25 |
 | C against D | 1.00 | 1.90 | 0.16 | 0.04 | x | 25 |
 | D against E | 3.00 | 0.50 | 0.001 | 0.30 | x | 25 |
+| D against F | 1.00 | 1.65 | 0.16 | 0.05 (⇐) | x | 25 |
 
 ### error in %: ours / published
 
@@ -294,6 +311,7 @@ def test_published_tests_that_hold_are_counted_and_distances_leave_out_other_dat
         "B against C": False,
         "B against D": True,
         "C against D": False,
+        "D against F": False,
     }
     assert summary.distances(PAGE, "A paper") == {"error in %": [0.5, -1.0, 0.0]}
     names, values = figures.read_values(PAGE, "A paper", "error in %: ours / published")

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.studies.data_sets import find_data_sets
 from experiments.studies.field import field_study
-from experiments.studies.page import renew_page, write_page
+from experiments.studies.page import write_page
 from experiments.studies.pictures import draw_pictures
 from experiments.studies.plan import Request
 from experiments.studies.results import Results
@@ -97,12 +97,12 @@ def test_renewing_a_section_keeps_the_others_and_the_order_of_titles(folder, tmp
     first, last = (replace(study, title=title) for title in ("First", "Last"))
     write_page(page, "all of it", [(last, results, [])])
     before = page.read_text()
-    renew_page(page, "a part", [(first, results, [])], ["First", "Last"])
+    write_page(page, "a part", [(first, results, [])], ["First", "Last"])
     text = page.read_text()
     assert re.findall(r"^## (.*)", text, re.MULTILINE) == ["First", "Last"]
     assert text.count("`all of it`") == text.count("`a part`") == 1
     assert text.partition("## Last")[2].strip() == before.partition("## Last")[2].strip()
-    renew_page(page, "again", [(first, results, [])], ["First", "Last"])
+    write_page(page, "again", [(first, results, [])], ["First", "Last"])
     assert page.read_text() == text.replace("`a part`", "`again`")
 
 
