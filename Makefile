@@ -160,7 +160,7 @@ summary: $(VENV)/.test  ## the README's comparison, from experiments/records
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install -q -e .
+	$(BIN)/python -m pip install -q -e ".[files]"
 	touch $@
 
 $(VENV)/.test: $(VENV)/.installed

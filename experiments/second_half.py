@@ -35,7 +35,7 @@ HERE = Path(__file__).parent
 RECORDS, README = HERE / "records", HERE.parent / "README.md"
 TAN, FIRST_RUN = RECORDS / "tan-second.json", RECORDS / "additive-second-first-run.json"
 MAX_ROWS = 60_000
-LARGEST = {"adult": 48_842, "covtype": 581_012}
+ADDITIVE, BOOSTER, TUNED = "**Tanager, additive model**", "CatBoost, defaults", "LightGBM, best of 30 random trials"
 BEGIN = "<!-- comparison: begin, written by `make summary` -->"
 END = "<!-- comparison: end -->"
 HEADINGS = {
@@ -45,8 +45,8 @@ HEADINGS = {
 }
 # Label in the README, name in the records or pages, page.
 RIVALS = (
-    ("CatBoost, defaults", "CatBoost", "RESULTS.md"),
-    ("LightGBM, best of 30 random trials", "LightGBM (30 trials)", "RESULTS.md"),
+    (BOOSTER, "CatBoost", "RESULTS.md"),
+    (TUNED, "LightGBM (30 trials)", "RESULTS.md"),
     ("EBM (interpret), defaults", "EBM", "slow/RESULTS.md"),
     ("logistic regression (scikit-learn)", "logistic regression", "RESULTS.md"),
 )
@@ -58,7 +58,7 @@ Measures = dict[str, dict[str, float]]
 def comparison() -> Iterator[str]:
     """The table, a line at a time."""
     additive, tan = (json.loads(file.read_text(encoding="utf-8")) for file in (RECORDS / "additive-second.json", TAN))
-    rows = {"**Tanager, additive model**": means(additive["folds"])}
+    rows = {ADDITIVE: means(additive["folds"])}
     records = list(_rival_folds())
     sizes = {each["set"]: each["train_rows"] + each["test_rows"] for each in records if "failure" not in each}
     for label, name, page in RIVALS:
@@ -76,44 +76,37 @@ def comparison() -> Iterator[str]:
     n_rows = [sizes[name] for name in tables]
     first = means(json.loads(FIRST_RUN.read_text(encoding="utf-8"))["folds"])
     loss, error = (np.mean([first[name][measure] for name in tables]) for measure in ("log_loss", "error"))
-    slow = {name: next(iter(rows.values()))[name]["fit_seconds"] for name in LARGEST}
-    yield from textwrap.wrap(
-        "We chose the rules of the additive model on the first half of our tables. "
-        f"These {len(tables)} tables ({min(n_rows):,} to {max(n_rows):,} rows) are of the second half. "
-        f"Some rules changed after a first run on that half. The first run gave {loss:.3f} and {100 * error:.1f} %. "
-        f"{_sites(rows, tables)} {_others(rows, tables)} "
-        f"The last column counts the tables on which a model has the lowest log-loss, ties included. "
-        "Each fit has one thread; the time of LightGBM includes its trials. Larger tables take "
-        f"{' and '.join(f'{slow[name]:.0f} s ({name}, {n:,} rows)' for name, n in LARGEST.items())}. "
-        f"Additive model at commit {additive['commit'][:7]}, TAN at {tan['commit'][:7]}.",
-        120,
-        break_on_hyphens=False,
+    bullets = (
+        f"The tables have {min(n_rows):,} to {max(n_rows):,} rows. The last column counts tables, ties included. "
+        "Each fit has one thread; the time of LightGBM includes its trials.",
+        "We chose the rules of the additive model on the first half of our tables. Some rules changed after a first "
+        f"run on the second half, which gave {loss:.3f} and {100 * error:.1f} %.",
+        _without_sites(rows, tables),
+        _without_tuned(rows, tables),
     )
+    for bullet in filter(None, bullets):
+        yield from textwrap.wrap(f"- {bullet}", 120, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def _sites(rows: dict[str, Measures], tables: list[str]) -> str:
-    """How many tables are of one kind, DNA binding sites, and the result on the other tables."""
+def _without_sites(rows: dict[str, Measures], tables: list[str]) -> str:
+    """The result without the tables of one kind, DNA binding sites."""
     others = [name for name in tables if not name.startswith("tfbs-")]
-    ours, tuned = (
-        np.mean([rows[label][name]["log_loss"] for name in others])
-        for label in ("**Tanager, additive model**", "LightGBM, best of 30 random trials")
-    )
+    ours, tuned = (np.mean([rows[label][name]["log_loss"] for name in others]) for label in (ADDITIVE, TUNED))
     return (
-        f"{len(tables) - len(others)} of these tables are DNA binding sites; on the other {len(others)} the log-loss "
-        f"is {ours:.3f} for the additive model and {tuned:.3f} for LightGBM."
+        f"Without the {len(tables) - len(others)} tables of DNA binding sites the log-loss is {ours:.3f} "
+        f"(additive model) and {tuned:.3f} (LightGBM)."
     )
 
 
-def _others(rows: dict[str, Measures], tables: list[str]) -> str:
-    """The tables that a rival lacks, beside the booster that has most of them."""
-    ours, booster = next(iter(rows.values())), rows["CatBoost, defaults"]
-    others = sorted((set(ours) & set(booster)) - set(tables))
+def _without_tuned(rows: dict[str, Measures], tables: list[str]) -> str:
+    """The result on the tables that tuned LightGBM lacks; empty if it has all."""
+    others = sorted((set(rows[ADDITIVE]) & set(rows[BOOSTER])) - set(tables))
     if not others:
         return ""
-    loss, theirs = (np.mean([by_table[name]["log_loss"] for name in others]) for by_table in (ours, booster))
+    ours, theirs = (np.mean([rows[label][name]["log_loss"] for name in others]) for label in (ADDITIVE, BOOSTER))
     return (
-        f"{len(others)} more tables have no result of tuned LightGBM ({', '.join(others)}); on these the log-loss is "
-        f"{loss:.3f} for the additive model and {theirs:.3f} for CatBoost."
+        f"{len(others)} more tables have no result of tuned LightGBM ({', '.join(others)}). There the log-loss is "
+        f"{ours:.3f} (additive model) and {theirs:.3f} (CatBoost)."
     )
 
 
