@@ -29,7 +29,7 @@ from tanager.parameters import Frequency, Hierarchical, LearntNetwork, Parameter
 from tanager.structure import KDependence
 
 ROOT = Path(__file__).parents[1]
-MOST_ROWS, N_FOLDS, MOST_SETS = 1_500, 2, 16
+MOST_ROWS, N_FOLDS = 1_500, 2
 DEPTHS = (1, 2)
 FLOOR = "least 32"
 Record = dict[str, float | int | str]
@@ -95,13 +95,16 @@ WAYS: dict[str, ParameterLearner] = {
 
 
 def measure(which: str) -> None:
-    """Log-losses on two folds of each table of a half, of at most `MOST_ROWS` rows."""
+    """Log-losses on two folds of each table of a half, of at most `MOST_ROWS` rows; tables in the record are kept."""
     folder = Path(os.environ.get("TANAGER_DATA", ROOT / "../shared/data"))
     sets = [each for each in find_data_sets(folder) if half(each.name) == which and not each.name.startswith("tfbs")]
-    records: list[Record] = []
     file = ROOT / f"experiments/records/smoothing-{which}.json"
-    for data_set in sorted(sets, key=lambda each: each.name)[:MOST_SETS]:
+    records: list[Record] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    measured = {(record["set"], record["k"]) for record in records}
+    for data_set in sorted(sets, key=lambda each: each.name):
         for k in DEPTHS:
+            if (data_set.name, k) in measured:
+                continue
             losses = {name: round(float(np.mean([*log_losses(data_set, k, way)])), 5) for name, way in WAYS.items()}
             records.append({"set": data_set.name, "k": k, **losses})
             file.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")

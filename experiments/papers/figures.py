@@ -1,4 +1,4 @@
-"""The figures of the papers, drawn from experiments/RESULTS.md: one picture each in experiments/pictures.
+"""The figures of the papers, drawn from experiments/RESULTS.md: pictures, and experiments/FIGURES.md that shows them.
 
     python -m experiments.papers.figures
 
@@ -7,7 +7,7 @@ Zhou 2002, figures 4.3 to 4.10 and 4.12 to 4.21; fCLL 2011, figures 4 and 5; Roo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 FOLDER = RESULTS.parent / "pictures"
 ZHOU_4_2, ZHOU_4_3, FCLL = list(AS_PRINTED.values())[:3]
 ROOS = "Roos et al. 2005, tables I to III"
-BESIDE = ": ours / published"
+BESIDE, ACCURACY = ": ours / published", "accuracy in %"
+EXAMPLE_3 = "roos-2005-figure-5"
+FIGURES = RESULTS.parent / "FIGURES.md"
 Panel = tuple[str, str, str, str, str]
 """The figure's number, section and heading of a table, and the classifiers drawn upwards and across."""
 
@@ -59,7 +61,7 @@ SCATTERS: dict[str, tuple[Panel, ...]] = {
     "roos-2005-figure-6": tuple(
         (f"6{letter}", ROOS, heading + BESIDE, upwards, across)
         for letters, across, upwards in (("ab", "NB", "cNB"), ("cd", "NB", "pNB"), ("ef", "cNB", "pNB"))
-        for letter, heading in zip(letters, ("log-loss in nats", "accuracy in %"), strict=True)
+        for letter, heading in zip(letters, ("log-loss in nats", ACCURACY), strict=True)
     ),
 }
 CURVES: dict[str, tuple[tuple[str, str, str], ...]] = {
@@ -88,8 +90,10 @@ def main() -> None:
             axes = make_axes(len(panels))
             for ax, (number, title, heading, upwards, across) in zip(axes, panels, strict=True):
                 _, values = read_values(page, title, heading)
-                draw_scatter(ax, values[across], values[upwards])
                 label = heading.removesuffix(BESIDE)
+                if label == ACCURACY:  # the papers draw errors
+                    values, label = {name: 100.0 - column for name, column in values.items()}, "error in %"
+                draw_scatter(ax, values[across], values[upwards])
                 ax.set(title=f"figure {number}", xlabel=f"{across}: {label}", ylabel=f"{upwards}: {label}")
             save(FOLDER / name)
         for name, curves in CURVES.items():
@@ -102,7 +106,17 @@ def main() -> None:
         shares = np.linspace(0.001, 0.999, 999)
         ax.plot(shares, example_3(shares), color="black")
         ax.set(title="figure 5", xlabel="alpha", ylabel="conditional log-likelihood, nats")
-        save(FOLDER / "roos-2005-figure-5")
+        save(FOLDER / EXAMPLE_3)
+    FIGURES.write_text("\n".join(write_page([*SCATTERS, *CURVES, EXAMPLE_3])), encoding="utf-8")
+
+
+def write_page(names: Sequence[str]) -> Iterator[str]:
+    yield "# Figures of the papers, from our results\n"
+    yield "Written by `python -m experiments.papers.figures` from [the results](RESULTS.md). A point of a scatter plot is"
+    yield "a data set. It is below the line if the classifier of the vertical axis has the lower value.\n"
+    for name in sorted(names):
+        yield f"![{name}]({FOLDER.name}/{name}.png)\n"
+        yield f"*{name.replace('-', ' ')}*\n"
 
 
 def read_values(page: str, title: str, heading: str) -> tuple[list[str], dict[str, Array]]:
