@@ -112,8 +112,8 @@ def main() -> None:
 
 def write_page(names: Sequence[str]) -> Iterator[str]:
     yield "# Figures of the papers, from our results\n"
-    yield "Written by `python -m experiments.papers.figures` from [the results](RESULTS.md). A point of a scatter plot is"
-    yield "a data set. It is below the line if the classifier of the vertical axis has the lower value.\n"
+    yield "Written by `python -m experiments.papers.figures` from [the results](RESULTS.md). A point of a scatter plot"
+    yield "is a data set. It is below the line if the classifier of the vertical axis has the lower value.\n"
     for name in sorted(names):
         yield f"![{name}]({FOLDER.name}/{name}.png)\n"
         yield f"*{name.replace('-', ' ')}*\n"
