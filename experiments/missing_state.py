@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.commit import commit
 from experiments.studies.data_sets import DataSet, find_data_sets
 from experiments.studies.protocol import Protocol
 from tanager import BayesianNetworkClassifier
@@ -21,13 +22,14 @@ from tanager.metrics import measure
 
 HERE = Path(__file__).parent
 MAX_ROWS = 10_000
-ABOUT = f"""Written by `python -m experiments.missing_state`. Log-loss on 5 folds of the tables with missing cells of up
-to {MAX_ROWS:,} rows, with the default tables of networks (`parameters="conditional"`). The first half of the tables was
-to decide what `missing="auto"` is, the second to confirm it.
+ABOUT = f"""Written by `python -m experiments.missing_state`. Log-loss on
+5 folds of the tables with missing cells of up to {MAX_ROWS:,} rows, with the default tables of networks
+(`parameters="conditional"`). The first half of the tables was to decide what `missing="auto"` is, the second to confirm
+it.
 
 **Decision: `"auto"` averages over missing cells.** On the first half a state has the lower log-loss in the geometric
-mean, but on fewer than half of the tables: nearly all of the gain is that of anneal, with naive Bayes also of mushroom
-and soybean-large, where a missing cell says much about the class. The second half does not confirm it: the ratio is
+mean, but on fewer than half of the tables: nearly all of the gain is that of anneal, with naive Bayes also of mushroom,
+where a missing cell says much about the class. The second half does not confirm it: the ratio is
 above 1. Where missing cells are informative, `missing="category"` makes them a state.
 """
 STRUCTURES, WAYS = ("naive-bayes", "tan"), ("average", "category")
@@ -54,7 +56,7 @@ def main() -> None:
                 f"- {half} half, {structure}: a state is better on {(state < average).sum()} of {len(found)} tables; "
                 f"ratio {ratio:.3f}, mean {state.mean():.4f} against {average.mean():.4f}."
             )
-    head = ["# A missing cell as a state of its own in networks", "", ABOUT]
+    head = ["# A missing cell as a state of its own in networks", "", f"Measured at {commit()}. {ABOUT}"]
     page = "\n".join([*head, *summary, "", *lines, ""])
     (HERE / "MISSING_STATE.md").write_text(page, encoding="utf-8")
 

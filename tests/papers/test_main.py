@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from experiments.papers import PAPERS
-from experiments.papers.__main__ import main, parse, plan
+from experiments.papers.__main__ import main
 from experiments.studies.data_sets import find_data_sets
 from tanager.errors import OptionError
 
@@ -37,38 +37,6 @@ def test_a_paper_is_repeated_and_its_page_written_with_the_command(folder):
     assert f"## {study.title}\n" in text
     assert all(claim.text in text for claim in study.comparison.claims)
     assert list((folder / "pictures").glob("bckg-2007-*.svg"))
-
-
-def test_a_page_keeps_the_sections_of_other_studies(folder):
-    page = folder / "page.md"
-    page.write_text("# Results\n\n## Zhou 2002, table 4-2: complete data\n\nkept\n\n## Something else\n\nkept too\n")
-    arguments = ["--data", str(folder), "--output", str(folder / "out"), "--page", str(page), "--jobs", "1"]
-    (study,) = PAPERS["bckg-2007"](find_data_sets(folder), False)
-    main(["bckg-2007", *arguments])
-    text = page.read_text()
-    assert "\nkept\n" in text
-    assert "\nkept too\n" in text
-    assert f"## {study.title}" in text
-
-
-def test_some_sets_alone_do_not_touch_the_page_of_all(folder):
-    options = parse(["bckg-2007", "--sets", "one", "--output", str(folder / "out")])
-    assert options.page == folder / "out" / "RESULTS.md"
-    assert parse(["bckg-2007"]).page.name == "RESULTS.md"
-    with pytest.raises(SystemExit):
-        parse([])
-
-
-def test_the_field_is_the_last_study_of_the_page(folder):
-    options = parse(["bckg-2007", "acll-2013", "--field", "--data", str(folder)])
-    assert [study.name for study in plan(options)] == [
-        "bckg-2007",
-        "acll-2013",
-        "acll-2013-frequency",
-        "acll-2013-ternary",
-        "acll-2013-frequency-ternary",
-        "field",
-    ]
 
 
 def test_what_cannot_be_repeated_is_refused_before_any_work(folder):

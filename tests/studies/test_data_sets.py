@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pytest
-from sklearn.utils import Bunch
 
-from experiments.studies.data_sets import FileSet, choose, find_data_sets
+from experiments.studies.data_sets import choose, find_data_sets
 from studies.small_sets import write_sets
-from tanager.errors import DataError, DataWarning, FileError, OptionError
+from tanager.errors import DataError, DataWarning, OptionError
 
 
 @pytest.fixture
@@ -62,50 +60,3 @@ def test_rows_without_a_class_are_left_out_with_a_warning(tmp_path):
     with pytest.warns(DataWarning, match="missing in 1 of 3 rows of the set 'one'; they are left out"):
         X, y = find_data_sets(tmp_path)[0].read()
     assert (X.column("x").to_pylist(), y.tolist()) == ([1, 3], ["a", "b"])
-
-
-def test_rows_without_a_class_are_refused_where_the_split_counts_rows(tmp_path):
-    (tmp_path / "one.csv").write_text("x,class\n1,a\n2,\n3,b\n")
-    data_set = FileSet("one", n_train=2, path=tmp_path / "one.csv")
-    with pytest.warns(DataWarning), pytest.raises(DataError, match="1 rows of 'one' have no class"):
-        data_set.read()
-
-
-def test_marks_of_missing_cells_are_recognised_where_no_manifest_says_what_is_missing(tmp_path):
-    (tmp_path / "one.csv").write_text("x,class\n1,a\nNA,b\n")
-    with pytest.warns(DataWarning, match="'NA'"):
-        X, _ = find_data_sets(tmp_path)[0].read()
-    assert X.column("x").to_pylist() == [1, None]
-
-
-def test_a_manifest_that_names_a_missing_file_is_refused(folder):
-    (folder / "mixed.csv.gz").unlink()
-    with pytest.raises(FileError, match=r"names the set 'mixed', but its file 'mixed.csv.gz'"):
-        find_data_sets(folder)
-
-
-def test_a_folder_that_is_not_there_or_empty_is_refused(tmp_path):
-    with pytest.raises(FileError, match="no folder"):
-        find_data_sets(tmp_path / "nowhere")
-    with pytest.raises(FileError, match="neither"):
-        find_data_sets(tmp_path)
-
-
-def test_openml_gives_categories_by_name_and_gaps(monkeypatch):
-    asked = {}
-
-    def fetch(name, **options):
-        asked.update(options, name=name)
-        data = np.array([[0.5, 1.0], [np.nan, 0.0], [2.0, np.nan]])
-        return Bunch(
-            data=data,
-            feature_names=["x", "colour"],
-            categories={"colour": ["red", "blue"]},
-            target=np.array(["p", "q", "p"]),
-        )
-
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
-    X, y = choose([], ["openml:credit-g"])[0].read()
-    assert asked["name"] == "credit-g"
-    assert X.to_pydict() == {"x": [0.5, None, 2.0], "colour": ["blue", "red", None]}
-    assert y.tolist() == ["p", "q", "p"]

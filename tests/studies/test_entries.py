@@ -46,27 +46,13 @@ def test_an_import_path_is_that_estimator_on_a_table():
     assert repr(found.estimator) == repr(KNeighborsClassifier(3, weights="distance"))
 
 
-def test_an_entry_may_have_another_name():
-    assert parse_entry("my tree=tan:ll").name == "my tree"
-    assert parse_entry("tan(root=x):ll").name == "tan(root=x):ll"
-
-
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
         ("tna:fcll", "structure='tna' is not known; expected one of 'tan'"),
-        ("tan:fcl", "criterion='fcl' is not known; expected one of 'fcll'"),
-        ("tan:fcll:freqency", "parameters='freqency' is not known; expected one of 'frequency'"),
         ("tan(max_parents=2)", "has no option 'max_parents'; it has forbidden_edges"),
-        ("tan(forest)", "'forest' is not of the form option=value"),
-        ("tan:fcll:frequency:more", "has 4 parts"),
-        ("tan::frequency", "'' cannot be read"),
         ("kdb:ll:frequency", "it has 3 parts; expected structure:parameters"),
-        ("kdb:ll", "parameters='ll' is not known"),
-        ("tan(", "cannot be read"),
-        ("sklearn.nothing.Thing", "cannot be imported"),
         ("sklearn.svm.SVCC", "cannot be imported"),
-        ("collections.OrderedDict", "no scikit-learn classifier"),
         ("sklearn.svm.SVC(depth=1)", "unexpected keyword argument 'depth'"),
     ],
 )

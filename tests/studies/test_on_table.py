@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.naive_bayes import CategoricalNB, GaussianNB
+from sklearn.naive_bayes import CategoricalNB
 from sklearn.svm import SVC
 
 from experiments.studies.on_table import OnTable
@@ -43,23 +42,6 @@ class LikeXGBoost(Watcher):
         return super().fit(X, y)
 
 
-class LikeCatBoost(Watcher):
-    """Takes categories that are text, and predicts a column."""
-
-    def fit(self, X, y, cat_features=None):
-        return super().fit(X, y, cat_features=cat_features)
-
-    def predict(self, X):
-        return super().predict(X)[:, None]
-
-
-class LikePytabkit(Watcher):
-    """Takes no gaps of numbers."""
-
-    def fit(self, X, y, cat_indicator=None):
-        return super().fit(X, y, cat_indicator=cat_indicator)
-
-
 def given_to(preparation, kind=Watcher):
     """The matrices that a classifier gets to learn from and to predict."""
     fitted = OnTable(kind(), preparation).fit(TRAIN, Y)
@@ -88,24 +70,6 @@ def test_native_keeps_gaps_and_tells_which_columns_are_categories():
     assert options == {"categorical_feature": [0]}
 
 
-def test_text_has_a_word_for_every_category_and_one_for_a_gap_and_keeps_gaps_of_numbers():
-    train, test, options = given_to("text", LikeCatBoost)
-    (u, gap, v, again), (v_again, new, gap_again) = train[:, 0], test[:, 0]
-    assert all(isinstance(cell, str) for cell in (u, gap, v, new))
-    assert len({u, gap, v, new}) == 4
-    assert (again, v_again, gap_again) == (u, v, gap)
-    np.testing.assert_array_equal(train[:, 1:].astype(float), [[1, 0], [3, 1], [np.nan, 0], [5, 1]])
-    np.testing.assert_array_equal(test[:, 1:].astype(float), [[np.nan, 1], [3, 0], [7, 0]])
-    assert options == {"cat_features": [0]}
-
-
-def test_filled_has_the_median_and_an_indicator_for_gaps_of_numbers_and_keeps_those_of_categories():
-    train, test, options = given_to("filled", LikePytabkit)
-    np.testing.assert_array_equal(train, [[0, 1, 0, 0], [np.nan, 3, 1, 0], [1, 3, 0, 1], [0, 5, 1, 0]])
-    np.testing.assert_array_equal(test, [[1, 3, 1, 1], [np.nan, 3, 0, 0], [np.nan, 7, 0, 0]])
-    assert options == {"cat_indicator": [True, False, False, False]}
-
-
 def test_classes_are_numbered_for_the_classifier_and_named_again():
     fitted = OnTable(LikeXGBoost(), "native").fit(TRAIN, Y)
     assert (fitted.estimator_.enable_categorical, fitted.estimator_.feature_types) == (True, ["c", "q", "q"])
@@ -121,21 +85,6 @@ def test_bins_are_the_codes_that_our_classifiers_see(preparation):
     fitted = OnTable(CategoricalNB() if preparation == "bins" else SVC(), preparation).fit(X, y)
     np.testing.assert_array_equal(fitted._matrix(X), codes)
     assert fitted.predict(TEST).shape == (3,)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "preparation"),
-    [
-        (RandomForestClassifier(n_estimators=5, random_state=0), "one-hot"),
-        (HistGradientBoostingClassifier(max_iter=2), "native"),
-        (CategoricalNB(), "bins"),
-        (GaussianNB(), "one-hot"),
-    ],
-)
-def test_every_kind_gives_probabilities_for_unseen_cells(estimator, preparation):
-    X, y = pa.concat_tables([TRAIN] * 10), np.tile(Y, 10)
-    probabilities = OnTable(estimator, preparation).fit(X, y).predict_proba(TEST)
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
 
 
 def test_categorical_nb_on_bins_is_our_naive_bayes():

@@ -1,4 +1,4 @@
-"""Tables, pictures and the page of a study; the field on small sets."""
+"""The tables of a study, and the page that keeps its other sections."""
 
 from __future__ import annotations
 
@@ -6,17 +6,11 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from experiments.studies.data_sets import find_data_sets
-from experiments.studies.field import field_study
 from experiments.studies.page import write_page
-from experiments.studies.pictures import draw_pictures
 from experiments.studies.plan import Request
 from experiments.studies.results import Results
 from experiments.studies.tables import failures_table, measure_table, versus_table, wilcoxon_table
-from studies.small_sets import write_sets
-from tanager.errors import OptionError
 
 
 def results_of(errors):
@@ -30,7 +24,8 @@ def results_of(errors):
 
 
 def test_a_measure_table_has_values_means_and_ranks_over_common_sets():
-    table = measure_table(results_of([[0.1, 0.2], [0.3, 0.1], [0.4, np.nan]]), "error")
+    results = results_of([[0.1, 0.2], [0.3, 0.1], [0.4, np.nan]])
+    table = measure_table(results, "error")
     assert [list(row) for row in table.rows] == [
         ["set 0", "10.00", "20.00"],
         ["set 1", "30.00", "10.00"],
@@ -39,21 +34,13 @@ def test_a_measure_table_has_values_means_and_ranks_over_common_sets():
         ["**mean rank**", "1.50", "1.50"],
     ]
     assert "2 of 3 sets" in table.remarks[0]
+    assert [list(row) for row in failures_table(results).rows] == [["set 2", "b", "1", "bad | luck"]]
 
 
 def test_ranks_leave_out_who_has_fewer_than_half_of_the_sets():
     results = results_of([[0.1, 0.2, np.nan], [0.3, 0.1, np.nan], [0.4, 0.2, 0.1]])
     assert results.with_share_of_sets(0.5, "error").classifiers == ["a", "b"]
     assert results.with_share_of_sets(0.3, "error").classifiers == ["a", "b", "c"]
-    np.testing.assert_allclose(
-        results.with_share_of_sets(0.5, "error").matrix("error"), [[0.1, 0.2], [0.3, 0.1], [0.4, 0.2]]
-    )
-
-
-def test_failures_are_listed_with_their_folds():
-    table = failures_table(results_of([[0.1, np.nan]]))
-    assert [list(row) for row in table.rows] == [["set 0", "b", "1", "bad | luck"]]
-    assert "bad \\| luck" in table.markdown()
 
 
 def test_tests_compare_row_with_column_and_reference_with_others():
@@ -66,33 +53,8 @@ def test_tests_compare_row_with_column_and_reference_with_others():
     assert [row[1] for row in versus] == ["10/0/0", "0/0/10"]
 
 
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "sets").mkdir()
-    return write_sets(tmp_path / "sets")
-
-
-def test_a_page_has_notes_tables_pictures_versions_and_the_command(folder, tmp_path):
-    (study,) = Request(["naive-bayes:frequency", "tan:ll:frequency", "tan:fcll:frequency"], n_folds=3).studies(folder)
-    results = study.run(tmp_path / "out")
-    pictures = draw_pictures(study, results, tmp_path / "pictures")
-    assert {path.suffix for path in (tmp_path / "pictures").iterdir()} == {".png", ".svg"}
-    write_page(tmp_path / "page.md", "tanager compare ...", [(study, results, pictures)])
-    text = (tmp_path / "page.md").read_text()
-    assert all(note in text for note in study.notes)
-    assert all(table.title in text for table in study.tables(results))
-    assert "`tanager compare ...`" in text
-    assert re.search(r"\d{4}-\d\d-\d\d, Python .*tanager [\d.]+, .*scikit-learn", text)
-    seconds = sum(record["fit_seconds"] + record["predict_seconds"] for record in results.records)
-    assert f"Processor seconds to fit and predict: {seconds:.0f} in all; " in text
-    assert results.seconds().keys() == {entry.name for entry in study.entries}
-    links = re.findall(r"\]\((pictures/[^)]+)\)", text)
-    assert len(links) == len(pictures) == 5
-    assert all((tmp_path / link).is_file() for link in links)
-
-
-def test_renewing_a_section_keeps_the_others_and_the_order_of_titles(folder, tmp_path):
-    (study,) = Request(["nb=naive-bayes:frequency", "tan"], sets=["easy"], n_folds=3).studies(folder)
+def test_a_section_that_is_written_again_keeps_the_others_and_the_order_of_titles(sets, tmp_path):
+    (study,) = Request(["nb=naive-bayes:frequency", "tan"], sets=["easy"], n_folds=3).studies(tmp_path / "sets")
     results, page = study.run(tmp_path / "out"), tmp_path / "page.md"
     first, last = (replace(study, title=title) for title in ("First", "Last"))
     write_page(page, "all of it", [(last, results, [])])
@@ -104,33 +66,3 @@ def test_renewing_a_section_keeps_the_others_and_the_order_of_titles(folder, tmp
     assert text.partition("## Last")[2].strip() == before.partition("## Last")[2].strip()
     write_page(page, "again", [(first, results, [])], ["First", "Last"])
     assert page.read_text() == text.replace("`a part`", "`again`")
-
-
-def test_the_field_runs_every_entry_on_mixed_sets_with_gaps(folder, tmp_path):
-    study = field_study(find_data_sets(folder)[1:2])
-    results = study.run(tmp_path / "out")
-    assert not results.failures
-    assert not np.isnan(results.matrix("log_loss")).any()
-    assert {
-        "logistic regression",
-        "random forest (300)",
-        "gradient boosting",
-        "CategoricalNB",
-        "GaussianNB",
-        "SVC",
-        "k-NN",
-    } < {entry.name for entry in study.entries}
-
-
-@pytest.mark.parametrize(
-    ("request_", "words"),
-    [
-        (Request(), "nothing to compare"),
-        (Request(["tan", "tan"]), "'tan' is named twice"),
-        (Request(["tan"], sets=["esy"]), "no data set 'esy'; the nearest are 'easy'"),
-    ],
-)
-def test_what_cannot_be_done_is_refused_before_any_work(folder, request_, words):
-    with pytest.raises(OptionError) as caught:
-        request_.studies(folder)
-    assert words in str(caught.value)

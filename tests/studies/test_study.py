@@ -6,18 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from sklearn.metrics import log_loss
-from sklearn.svm import SVC
 
 from experiments.studies.data_sets import DataSet
 from experiments.studies.entries import parse_entry
 from experiments.studies.measured_fold import measure_fold
-from experiments.studies.on_table import OnTable
-from experiments.studies.page import write_page
 from experiments.studies.protocol import KFold, Protocol
-from experiments.studies.results_folder import results_folder
 from experiments.studies.study import Study
-from tanager import AdditiveClassifier, NaiveBayesClassifier
-from tanager.errors import DataError, FileError
+from tanager import NaiveBayesClassifier
 from tanager.evaluate.cross_validate import add_unseen_classes
 
 TIMES = ("fit_seconds", "predict_seconds")
@@ -72,20 +67,6 @@ def test_a_run_cut_short_goes_on_where_it_stopped(sets, tmp_path):
     assert study.run(folder, progress=lambda *_: pytest.fail("nothing is left to do")).records == results.records
 
 
-def test_a_run_out_of_time_gives_whole_pairs_and_the_page_says_what_is_missing(sets, tmp_path):
-    folder, page = tmp_path / "out", tmp_path / "page.md"
-    whole = study_of(sets[:2], "naive-bayes").run(folder)
-    lines = (folder / "results.jsonl").read_text().splitlines(keepends=True)
-    (folder / "results.jsonl").write_text("".join(lines[:-1]))  # the second set lacks a fold
-    study = study_of(sets[:2], "naive-bayes", "tan")
-    results = study.run(folder, seconds=0.0)
-    assert without_times(results) == without_times(whole)[:3]
-    assert np.isnan(results.column("tan", "error")).all()
-    write_page(page, "command", [(study, results, [])])
-    assert "Not run yet: tan on 2 sets, naive-bayes on 1 sets." in page.read_text()
-    assert len(study.run(folder, seconds=600.0).records) == 12
-
-
 def test_a_failing_pair_is_recorded_tried_again_and_does_not_stop_the_rest(sets, tmp_path):
     # TAN with fewer than two classes in training cannot be fitted: one class has a single row.
     class OneOdd(DataSet):
@@ -108,49 +89,6 @@ def test_results_of_a_classifier_that_has_changed_are_not_taken_for_it(sets, tmp
     changed = study_of(sets[:1], "c=naive-bayes:frequency(alpha=9)")
     new = changed.run(tmp_path / "out")
     np.testing.assert_array_equal(new.matrix("log_loss"), changed.run(tmp_path / "alone").matrix("log_loss"))
-
-
-def test_classifiers_are_told_apart_by_options_they_do_not_show(sets, monkeypatch):
-    before = study_of(sets[:1], "default").entries[0].text
-    monkeypatch.setitem(AdditiveClassifier.__init__.__kwdefaults__, "discretizer", "quantile")
-    assert study_of(sets[:1], "default").entries[0].text != before
-
-
-def test_a_folder_of_other_settings_is_refused(sets, tmp_path):
-    study_of(sets[:1], "naive-bayes").run(tmp_path / "out")
-    with pytest.raises(FileError, match=r"(?s)other settings.*seed=0.*seed=1.*another folder"):
-        study_of(sets[:1], "naive-bayes", protocol=Protocol(KFold(3), seed=1)).run(tmp_path / "out")
-
-
-def test_damaged_results_are_refused(tmp_path):
-    with results_folder(tmp_path, "x") as folder:
-        folder.append({"set": "a"})
-    (tmp_path / "results.jsonl").write_text('{"set"\n{}\n')
-    with pytest.raises(FileError, match="damaged"), results_folder(tmp_path, "x"):
-        pass
-    (tmp_path / "settings.json").write_text("{}")
-    with pytest.raises(FileError, match="does not say"), results_folder(tmp_path, "x"):
-        pass
-    (tmp_path / "file").write_text("")
-    with pytest.raises(FileError, match="cannot keep results"), results_folder(tmp_path / "file" / "f", "x"):
-        pass
-
-
-def test_slow_pairs_are_left_out(sets):
-    study = study_of(sets, "naive-bayes")
-    limited = [type(entry)(entry.name, entry.estimator, max_rows=28) for entry in study.entries]
-    given = Protocol(KFold(4, given=True))  # 30 training rows of `split`, 30 of the others
-    assert study_of(sets, "naive-bayes", protocol=given).jobs()
-    assert Study("s", "", sets, limited, given).jobs() == []
-
-
-def test_a_set_of_one_class_is_refused():
-    class One(DataSet):
-        def read(self):
-            return pa.table({"x": ["u", "v"]}), np.array(["a", "a"])
-
-    with pytest.raises(DataError, match="holds 1 class"):
-        Protocol().prepare(One("one"))
 
 
 X = pa.table({"x": ["u", "v", "u", "v", "u", "v"], "n": [0.0, 1.0, 0.2, 0.9, 0.1, 1.2]})
@@ -177,10 +115,3 @@ def test_a_fold_without_a_class_is_measured():
 def test_the_training_cll_is_the_log_likelihood_of_the_training_classes():
     fold = measure_fold(NaiveBayesClassifier(), X, Y, np.arange(6), np.arange(6), CLASSES)
     assert fold.measures.train_cll == pytest.approx(-6 * fold.measures.log_loss)
-
-
-def test_a_classifier_without_probabilities_has_an_accuracy_only():
-    fold = measure_fold(OnTable(SVC()), X, Y, np.arange(4), np.array([4, 5]), CLASSES)
-    assert fold.probabilities is None
-    assert fold.measures.accuracy == 0.5
-    assert np.isnan([fold.measures.log_loss, fold.measures.brier, fold.measures.auc, fold.measures.train_cll]).all()
