@@ -133,8 +133,8 @@ def write_table() -> Iterator[str]:
         f"Written by `python -m experiments.smoothing` from the records of {commit_of(files['first'])}. k-dependence "
         f"Bayes, k = 1 and 2, at most {MOST_ROWS:,} rows, {N_FOLDS} folds. The rule was chosen on 16 of "
         f"the {n_sets['first']} tables of the first half, the first by name, and confirmed on the {n_sets['second']} "
-        "tables of the second half. The ratio is the geometric mean of the log-loss divided by that of hierarchical smoothing with a least concentration of 32 "
-        "(values below .001 counted as .001)."
+        "tables of the second half. The ratio is the geometric mean of the log-loss divided by that of hierarchical "
+        "smoothing with a least concentration of 32 (values below .001 counted as .001)."
     )
     titles = "ratio | mean log-loss | lower than Laplace"
     yield from ("", f"| way | first half: {titles} | second half: {titles} |", "| --- |" + " ---: |" * 6)
