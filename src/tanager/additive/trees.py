@@ -126,7 +126,8 @@ class Boosting:
     def _by_node(self, at: Ints, values: Array) -> Array:
         """(n_trees, n_nodes) sums of values (n_trees, n_rows) over the rows that end in a node."""
         n_nodes = 2 ** (self.kind.depth + 1) - 1
-        return np.bincount(at.ravel(), values.ravel(), n_nodes * len(at)).reshape(len(at), -1)
+        sums = np.bincount(at.ravel(), values.ravel(), n_nodes * len(at))
+        return np.asarray(sums, np.float64).reshape(len(at), -1)
 
     def _draw(self) -> NDArray[np.int64]:
         """(n_trees, n_asked) the attributes that each tree may split on: the trees of a run and round share them."""
