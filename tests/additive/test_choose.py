@@ -271,6 +271,17 @@ def test_of_200_columns_the_two_that_matter_are_kept_and_few_others(seed):
     assert log_loss(clf, *two_of_many(seed + 100, 20_000, 200)) < 0.41
 
 
+@pytest.mark.parametrize("n_rows", [700, 3_000])
+@pytest.mark.parametrize("kind", ["number", "category"])
+def test_a_column_that_gives_the_class_away_is_shown_by_its_curve_and_needs_no_trees(kind, n_rows):
+    rng = np.random.default_rng(n_rows)
+    X, y = rng.normal(size=(n_rows, 8)), rng.integers(0, 2, n_rows)
+    X[:, 0] = (rng.random(n_rows) + y) if kind == "number" else y
+    clf = AdditiveClassifier(categorical_features=[0] if kind == "category" else None).fit(X, y)
+    assert clf.tree_share_ == 0.0
+    assert clf.feature_importances_[0] > 0.9 * clf.feature_importances_.sum()
+
+
 def test_zero_attributes_are_those_whose_effects_are_exactly_zero():
     clf = AdditiveClassifier(trees=False).fit(*two_of_many(7, 500, 40))
     sums = clf.effects_.groupby("term")["value"].apply(lambda values: np.abs(values).sum())

@@ -256,7 +256,7 @@ class Search:
                 if _rises(found):
                     break
             now = min(found, key=_loss)
-            if (steps and now.loss > best.loss) or self._hopeless(now, first):
+            if (steps and now.loss >= best.loss) or self._hopeless(now, first):
                 break
             steps.append(now)
             best, path = now, (now.variant.sparse[-1], now.variant.sparse[-1] / np.sqrt(STEP))
@@ -299,8 +299,8 @@ class Mixture:
 
 def gains_clearly(folds: Folds, before: Array, after: Array) -> bool:
     """Whether losses of validation rows fall by more than chance and by more than the tolerance of the optimiser."""
-    gain = folds.mean(before) - folds.mean(after)
-    return gain > STEP * ROUGH * folds.mean(before) and folds.errors_above(before, after) > CLEAR
+    gain, least = folds.mean(before) - folds.mean(after), ROUGH * max(1.0, STEP * folds.mean(before))
+    return gain > least and folds.errors_above(before, after) > CLEAR
 
 
 def fitter_on(folds: Folds, terms: Terms, n_classes: int, pairs: Sequence[Pairs] | None) -> Fitter:

@@ -22,7 +22,7 @@ from tanager.additive.forest import Forest, Tree
 from tanager.additive.grow import UNIT_BITS, Codebook, Grown, grow_trees
 from tanager.additive.objective import probabilities
 from tanager.additive.pairs import MAX_PAIRED
-from tanager.arrays import Array, Codes
+from tanager.arrays import Array, Codes, Ints
 from tanager.table.schema import ColumnSchema
 
 # Part of the best step that the first tree takes; later ones take more, after 1 / RATE^2 rounds twice as much: a table
@@ -89,6 +89,8 @@ class Boosting:
         labels = np.arange(self.n_classes)[-self.n_columns :]
         self._is_class = self.classes == labels[:, np.newaxis]
         self._weights = self.weights.T[:, np.newaxis]
+        self._training = np.repeat(self.weights.T, self.n_columns, axis=0)  # (n_trees, n_rows)
+        self._least_sizes = TRIMMED * self._training / self._training.sum(axis=1, keepdims=True)
         self._random = [np.random.default_rng((self.seed, run)) for run in range(n_runs)]
 
     def by_row(self) -> Array:
@@ -99,33 +101,33 @@ class Boosting:
         """One more round; its trees are needed only where they are kept."""
         p = probabilities(self.scores)
         g, h = self._weights * (p - self._is_class), self._weights * (p * (1.0 - p))
-        n_rows = g.shape[2]
-        g, h = g.reshape(-1, n_rows), h.reshape(-1, n_rows)  # (n_trees, n_rows)
+        g, h = (each.reshape(self._training.shape) for each in (g, h))
         sizes = np.abs(g)
         totals = sizes.sum(axis=1, keepdims=True)
-        training = np.broadcast_to(self._weights, p.shape).reshape(g.shape)
-        weight = training.sum(axis=1, keepdims=True)
         scale = 2.0 ** np.floor(UNIT_BITS - 2 - np.log2(np.maximum(totals, np.finfo(np.float32).eps)))
-        counts = (sizes * weight >= TRIMMED * totals * training) & (training > 0)
         packed = (np.rint(scale * g).astype(np.int64) << UNIT_BITS) + np.rint(scale * h).astype(np.int64)
-        packed *= counts
+        packed *= sizes >= totals * self._least_sizes
         units = scale[:, 0]
         grown = grow_trees(
             self.bins, packed, self._draw(), self.book, LEAST_HESSIAN * units, PENALTY * units, self.kind.depth
         )
         n_nodes = 2 ** (self.kind.depth + 1) - 1
         at = grown.node_of_row + n_nodes * np.arange(len(g))[:, np.newaxis]
-        sum_g, sum_h, sum_w = (
-            np.bincount(at.ravel(), values.ravel(), n_nodes * len(g)).reshape(len(g), -1) for values in (g, h, training)
-        )
+        sum_g, sum_h = (self._by_node(at, values) for values in (g, h))
         rate = min(1.0, self.rate * (1 + RATE * self.rate * self.n_grown))
         self.n_grown += 1
         values = np.clip(-rate * sum_g / (sum_h + PENALTY), -LARGEST_VALUE, LARGEST_VALUE)
-        self.scores += np.take_along_axis(values, grown.node_of_row, axis=1).reshape(self.scores.shape)
+        self.scores += values.take(at).reshape(self.scores.shape)
         if keep:
             self.rounds.append(replace(grown, node_of_row=np.zeros(0, np.int64)))
             self.values.append(values)
-            self.leaf_weights.append(sum_w.astype(np.float64))
+            self.leaf_weights.append(self._by_node(at, self._training))
+
+    def _by_node(self, at: Ints, values: Array) -> Array:
+        """(n_trees, n_nodes) sums of values (n_trees, n_rows) over the rows that end in a node."""
+        n_nodes = 2 ** (self.kind.depth + 1) - 1
+        sums = np.bincount(at.ravel(), values.ravel(), n_nodes * len(at))
+        return np.asarray(sums, np.float64).reshape(len(at), -1)
 
     def _draw(self) -> NDArray[np.int64]:
         """(n_trees, n_asked) the attributes that each tree may split on: the trees of a run and round share them."""
