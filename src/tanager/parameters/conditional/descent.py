@@ -207,6 +207,14 @@ def best_start(problem: Penalized, u: Array, n_starts: int, max_iter: int, tol: 
     return best.u if best.values[-1] < first.values[-1] - left else first.u
 
 
+def is_lower_at(problem: Penalized, descent: Descent, bound: float) -> bool:
+    """Whether the objective falls where the largest effect goes on to the bound: then the optimum is out there."""
+    u = descent.u.copy()
+    largest = np.unravel_index(np.abs(u).argmax(), u.shape)
+    u[largest] = np.copysign(bound, u[largest])
+    return problem(problem.to_vector(u))[0] < descent.values[-1]
+
+
 def look_below(problem: Problem, vector: Array) -> tuple[bool, Array | None]:
     """Whether a point without slope is a minimum; of a saddle a lower point along the lowest curvature, if found."""
     value, gradient = problem(vector)
