@@ -20,7 +20,7 @@ from parameters.tasks import assert_same, task_of
 from random_networks import networks, random_network
 from tanager.errors import OptionError
 from tanager.network.network import sample_codes
-from tanager.parameters import EM, Frequency, LikelihoodGradient, em, expected_counts
+from tanager.parameters import EM, Frequency, LikelihoodGradient, expected_counts
 from tanager.parameters.expected_counts import IncompleteRows
 from tanager.runtime.resources import thread_limit
 from tanager.structure.dag import Dag
@@ -249,13 +249,6 @@ def test_a_start_at_which_the_states_of_a_hidden_node_are_alike_would_never_be_l
     learnt = EM().learn(task(dag, batch))
     assert learnt.trace.log_likelihood[-1] > rows.expect(alike)[1] + 50
     assert EM().learn(task(dag, batch)).trace == learnt.trace  # drawn, but always the same
-
-
-def test_what_is_left_of_a_geometric_series_is_what_the_tolerance_speaks_of():
-    values = 5.0 - 0.9 ** np.arange(20)
-    assert em._still_to_come(values[-3:]) == pytest.approx(5.0 - values[-1])
-    assert em._still_to_come([1.0, 1.1, 1.1001]) == pytest.approx(0.0001)  # never less than the last rise
-    assert em._still_to_come([1.0, 1.1, 1.3]) == np.inf
 
 
 def test_a_state_seen_only_beside_missing_parents_keeps_a_probability():

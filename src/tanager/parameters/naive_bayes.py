@@ -112,7 +112,18 @@ class Weighted(ParameterLearner):
         counts = task.counts
         cells = ClassCells.of(task.dag, counts.n_states)
         logs = np.log(cells.pack(Frequency(self.smoothing, self.alpha).tables(task)))
-        loss = WeightedLoss(cells, logs, Objective(cells, counts.rows.kept(), engine=counts.engine))
+        objective = Objective(cells, counts.rows.kept(), engine=counts.engine)
+        family = np.repeat(np.arange(len(cells.families)), np.diff(cells.offsets))
+
+        def place(weights: Array) -> Array:
+            """The log tables of an attribute times its weight; those of the class are the last."""
+            beta: Array = logs * np.append(weights, 1.0)[family, np.newaxis]
+            return beta
+
+        def loss(weights: Array) -> tuple[float, Array]:
+            value, gradient = objective(place(weights))
+            return value, np.bincount(family, (gradient * logs).sum(axis=1))[:-1].astype(np.float64)
+
         start = np.ones(counts.n_attributes)
         end = minimize(
             loss,
@@ -122,29 +133,6 @@ class Weighted(ParameterLearner):
             bounds=[(0.0, 1.0)] * len(start),
             options={"maxiter": self.max_iter, "ftol": 1e-12, "gtol": 1e-6 * max(1.0, counts.rows.n_rows)},
         )
-        beta = loss.place(end.x)
-        network, _ = choose_equal_network(task, cells.unpack(beta, [np.empty(0)] * task.dag.n_nodes))
+        network, _ = choose_equal_network(task, cells.unpack(place(end.x), [np.empty(0)] * task.dag.n_nodes))
         weights = dict(zip(counts.names, end.x.tolist(), strict=False))
         return LearntNetwork(network, WeightedTrace(weights, float(loss(start)[0]), float(end.fun)))
-
-
-class WeightedLoss:
-    """- sum_t log P(c_t | x_t) and its gradient, at weights (n_attributes,).
-
-    The log tables (n_cells, n_classes) of an attribute are multiplied by its weight, those of the class, the last
-    family of `cells`, are not.
-    """
-
-    def __init__(self, cells: ClassCells, logs: Array, objective: Objective) -> None:
-        self._logs = logs
-        self._objective = objective
-        self._family = np.repeat(np.arange(len(cells.families)), np.diff(cells.offsets))
-
-    def place(self, weights: Array) -> Array:
-        beta: Array = self._logs * np.append(weights, 1.0)[self._family, np.newaxis]
-        return beta
-
-    def __call__(self, weights: Array) -> tuple[float, Array]:
-        value, gradient = self._objective(self.place(weights))
-        by_cell = (gradient * self._logs).sum(axis=1)
-        return value, np.bincount(self._family, by_cell)[:-1].astype(np.float64)
