@@ -12,7 +12,7 @@ from parameters.tasks import naive_bayes, store, task_of
 from tanager.errors import OptionError
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.parameters.conditional.objectives import indicators
-from tanager.parameters.pruned import Fit, Pruned, PrunedObjective, optimize, prune
+from tanager.parameters.naive_bayes import Fit, Pruned, PrunedObjective, optimize, prune
 from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 4, 3)
