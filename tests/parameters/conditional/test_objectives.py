@@ -9,9 +9,8 @@ from scipy.special import log_softmax
 from oracle import batch_of, count_rows, random_batch, take_rows
 from parameters.tasks import row_loss
 from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.conditional import compiled_pass
-from tanager.parameters.conditional.compiled_pass import CompiledPass
-from tanager.parameters.conditional.objectives import MIXED, POWERS, IndicatorPass, Objective
+from tanager.parameters.conditional import objectives
+from tanager.parameters.conditional.objectives import MIXED, POWERS, CompiledPass, IndicatorPass, Objective
 from tanager.runtime.resources import thread_limit
 from tanager.structure.dag import Dag
 
@@ -116,7 +115,7 @@ def test_the_compiled_pass_equals_the_sparse_one(dag, n_classes, weighted):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_neither_threads_nor_batches_change_a_digit(monkeypatch, n_classes):
-    monkeypatch.setattr(compiled_pass, "PART_LOOK_UPS", 1_000)
+    monkeypatch.setattr(objectives, "PART_LOOK_UPS", 1_000)
     batch, cells, _, beta = problem(DAGS["tree"], n_states=(3, 2, 2, n_classes), gaps=0.1, n_rows=5_000)
     odds = beta[:, :-1] - beta[:, -1:]
     # A batch of one row may have no missing cell.
