@@ -47,7 +47,7 @@ UNPROVED = 0.01
 DAMPING = 0.1
 # Of the goal, for the steps: solving for the intercepts changes the other slopes a little.
 BEFORE_INTERCEPTS = 0.25
-DIFFERENCE, NO_SLOPE, MAX_SOLVES = 1e-4, 1e-9, 6
+DIFFERENCE, NO_SLOPE, HARDLY_ANY, MAX_SOLVES = 1e-4, 1e-9, 1e-4, 30
 # A point without slope is a saddle where the curvature in some direction is below minus this part of the largest.
 NEGATIVE_CURVATURE = 1e-3
 # Directions in which curvature is looked for, steps away from a saddle that are tried, and saddles left in a descent.
@@ -251,22 +251,20 @@ def lowest_curvature(problem: Problem, vector: Array, gradient: Array) -> tuple[
 
 
 def _solve_intercepts(problem: Penalized, descent: Descent) -> None:
-    """Newton's method for what nothing pulls back, with the Hessian at its start; sets the bound of the descent."""
+    """A descent over what nothing pulls back alone, until it has hardly any slope; sets the bound of the descent."""
     vector, places = problem.to_vector(descent.u), problem.unpenalized
-    value, gradient = problem(vector)
-    if len(places):
-        columns = []
-        for place in places:
-            moved = vector.copy()
-            moved[place] += DIFFERENCE
-            columns.append((problem(moved)[1] - gradient)[places] / DIFFERENCE)
-        inverse = np.linalg.pinv(np.array(columns), rcond=1e-8)  # adding the same to all classes changes nothing
-        for _ in range(MAX_SOLVES):
-            if np.abs(gradient[places]).max() <= NO_SLOPE:
-                break
-            vector = vector.copy()
-            vector[places] -= inverse @ gradient[places]
-            value, gradient = problem(vector)
+    evaluated: dict[bytes, tuple[float, Array]] = {}
+
+    def of_intercepts(intercepts: Array) -> tuple[float, Array]:
+        vector[places] = intercepts
+        value, gradient = evaluated[intercepts.tobytes()] = problem(vector)
+        return value, gradient[places]
+
+    for intercepts, _, slopes in lbfgs(of_intercepts, vector[places], MAX_SOLVES):
+        value, gradient = evaluated[intercepts.tobytes()]
+        vector[places] = intercepts
+        if np.abs(slopes).max(initial=0.0) <= max(NO_SLOPE, HARDLY_ANY * float(np.linalg.norm(gradient))):
+            break
     descent.u = problem.to_effects(vector)
     descent.values[-1], descent.gradient_norms[-1] = value, float(np.linalg.norm(gradient))
     descent.bound = problem.gap_bound(gradient)
