@@ -202,7 +202,12 @@ def test_order_of_rows_size_of_blocks_and_number_of_threads_change_nothing(name,
     tree, query = JunctionTree.of(network.dag, network.n_states), JunctionTree.of(network.dag, network.n_states, [2])
     results = []
     with way(name):
-        for n_jobs, compiled_rows, numpy_cells in ((1, 2_048, 1 << 18), (3, 7, 500), (2, 1, 1)):
+        for n_jobs, compiled_rows, numpy_cells, to_sample in (
+            (1, 2_048, 1 << 18, 10**9),
+            (3, 7, 500, 10),
+            (2, 1, 1, 10),
+        ):
+            monkeypatch.setattr(evidence_rows, "ROWS_WORTH_A_SAMPLE", to_sample)  # rows in which no two are alike
             monkeypatch.setattr(evidence_rows, "COMPILED_BLOCK_ROWS", compiled_rows)
             monkeypatch.setattr(evidence_rows, "NUMPY_BLOCK_CELLS", numpy_cells)
             with thread_limit(n_jobs):
