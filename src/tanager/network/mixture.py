@@ -100,7 +100,7 @@ class MixtureNetwork(HasColumns):
         map_threads(fill, range(0, len(codes), BLOCK_ROWS))
         return normalize_log(result) if normalized else result
 
-    def mix(self, log_joints: Iterable[Array], normalized: bool = False) -> Array:
+    def mix(self, log_joints: Iterable[Array]) -> Array:
         """log sum_m weight_m exp(log joint of member m), each (n_rows, n_classes), of which one is held at a time."""
         total: Array | None = None
         for log_weight, added in zip(np.log(self.weights), log_joints, strict=True):
@@ -110,7 +110,7 @@ class MixtureNetwork(HasColumns):
             else:
                 np.logaddexp(total, added, out=total)
         assert total is not None  # a mixture has a member
-        return normalize_log(total) if normalized else total
+        return total
 
     def resolve(self, codes: Codes) -> tuple[Codes, Flags]:
         """The rows without the cells that follow from others, and (n_members, n_rows) which members leave a row out."""

@@ -169,13 +169,13 @@ def _rises(losses: list[Array], weights: Array) -> bool:
     return excess_errors(losses[-1], losses[int(np.argmin(means))], weights) > CLEAR_ERRORS
 
 
-def strongest_good(losses: list[Array], weights: Array, errors_allowed: float = ERRORS_ALLOWED) -> int:
-    """The first whose mean exceeds the lowest by at most so many standard errors of their difference.
+def strongest_good(losses: list[Array], weights: Array) -> int:
+    """The first whose mean exceeds the lowest by at most `ERRORS_ALLOWED` standard errors of their difference.
 
     On a hundred rows the lowest mean is often a weak prior by luck; the error of the paired difference knows.
     """
     best = losses[int(np.argmin([mean_loss(each, weights) for each in losses]))]
-    good = (excess_errors(each, best, weights) <= errors_allowed for each in losses)
+    good = (excess_errors(each, best, weights) <= ERRORS_ALLOWED for each in losses)
     return next(position for position, is_good in enumerate(good) if is_good)
 
 
