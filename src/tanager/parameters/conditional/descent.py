@@ -28,8 +28,8 @@ from tanager.arrays import Array
 from tanager.parameters.conditional.penalized import Penalized, Step
 
 Problem = Callable[[Array], tuple[float, Array]]
-Rule = Callable[[list[float], Array], tuple[float, float]]
-"""What is left to gain and what may be, given the values so far and the gradient at the last of them."""
+Rule = Callable[[list[float], Array, Array], str | None]
+"""Why a descent ends, None if it goes on: given the values so far, and the gradient and effects at the last of them."""
 
 # So many steps that together gain less than a quarter of the goal are taken for the end.
 SLOW_STEPS = 10
@@ -95,13 +95,17 @@ def minimize_closely(problem: Penalized, u: Array, max_iter: int, tol: float, bo
     many = problem.n_rows > MAX_ROWS_FOR_EACH
     goal = 2.0 * tol**2 * (problem.n_rows if many else 1.0)
 
-    def rule(values: list[float], gradient: Array) -> tuple[float, float]:
+    def rule(values: list[float], gradient: Array, u: Array) -> str | None:
         if problem.bounded and not many:
-            return problem.gap_bound(gradient), BEFORE_INTERCEPTS * goal
-        left = min(0.5 * float(gradient @ gradient) / SMALL_GRADIENT, _latest_gain(values) / SMALL_GAIN)
-        return left, goal if many else UNPROVED * goal
+            near = problem.gap_bound(gradient) <= BEFORE_INTERCEPTS * goal
+        else:
+            left = min(0.5 * float(gradient @ gradient) / SMALL_GRADIENT, _latest_gain(values) / SMALL_GAIN)
+            near = left <= (goal if many else UNPROVED * goal)
+        if near:
+            return "tolerance"
+        return "bound" if np.abs(u).max(initial=0.0) > bound else None
 
-    descent = descend(problem, u, max_iter, rule, bound)
+    descent = descend(problem, u, max_iter, rule)
     if problem.bounded:
         _solve_intercepts(problem, descent)
     if descent.end == "max_iter":
@@ -119,34 +123,27 @@ def minimize(
 ) -> Descent:
     """Descend from effects u until about `tol` times (the value + a hundredth for each row) is left to gain.
 
+    `enough` sees the effects of every iteration, and may end the descent.
+
     Half the squared norm of the scaled gradient is what a step would gain if the scaled Hessian were the identity; it
     is not much less in the directions a prior bounds, and on 12 tables this half was what was left within a factor
     of ten. Where the Hessian is far from the identity (hundreds of pairs that repeat each other) it says too much: the
     descent also ends when `SLOW_STEPS` steps gain less than a quarter of that.
     """
 
-    def rule(values: list[float], gradient: Array) -> tuple[float, float]:
+    def rule(values: list[float], gradient: Array, u: Array) -> str | None:
+        if enough is not None and enough(u):
+            return "asked"
         left = min(0.5 * float(gradient @ gradient), 4.0 * _latest_gain(values))
-        return left, tol * (values[-1] + problem.n_rows / 100.0)
+        return "tolerance" if left <= tol * (values[-1] + problem.n_rows / 100.0) else None
 
-    return descend(problem, u, max_iter, rule, enough=enough)
+    return descend(problem, u, max_iter, rule)
 
 
-def descend(
-    problem: Penalized,
-    u: Array,
-    max_iter: int,
-    rule: Rule,
-    bound: float = np.inf,
-    enough: Callable[[Array], bool] | None = None,
-) -> Descent:
-    """Descend from effects u until a rule says that as little is left as was asked for.
-
-    bound   an effect beyond it ends the descent
-    enough  sees the effects of every iteration, and may end the descent
-    """
+def descend(problem: Penalized, u: Array, max_iter: int, rule: Rule) -> Descent:
+    """Descend from effects u until a rule ends it; saddles are left."""
     descent = Descent(u)
-    _follow_slope(problem, descent, max_iter, rule, bound, enough)
+    _follow_slope(problem, descent, max_iter, rule)
     for _ in range(MAX_SADDLES if problem.has_saddles else 0):
         if descent.end not in ("tolerance", "precision"):
             break
@@ -154,18 +151,11 @@ def descend(
         if lower is None:
             break
         descent.u, descent.is_minimum = problem.to_effects(lower), None  # the descent goes on, and may stop anywhere
-        _follow_slope(problem, descent, max_iter, rule, bound, enough)
+        _follow_slope(problem, descent, max_iter, rule)
     return descent
 
 
-def _follow_slope(
-    problem: Penalized,
-    descent: Descent,
-    max_iter: int,
-    rule: Rule,
-    bound: float,
-    enough: Callable[[Array], bool] | None,
-) -> None:
+def _follow_slope(problem: Penalized, descent: Descent, max_iter: int, rule: Rule) -> None:
     """Go on from where the descent is, until `descend` should end or there is no slope."""
     n_before, descent.end = len(descent.values), "max_iter"
     steps = lbfgs(problem, problem.to_vector(descent.u), max_iter - max(0, n_before - 1), problem.remembered_steps())
@@ -174,16 +164,10 @@ def _follow_slope(
         descent.u = problem.to_effects(vector)
         descent.values.append(value)
         descent.gradient_norms.append(float(np.linalg.norm(gradient)))
-        left, goal = rule(descent.values[n_before:], gradient)
-        if enough is not None and enough(descent.u):
-            descent.end = "asked"
-        elif left <= goal:
-            descent.end = "tolerance"
-        elif np.abs(descent.u).max(initial=0.0) > bound:
-            descent.end = "bound"
-        elif _latest_gain(descent.values[n_before:]) <= 0.0:
-            descent.end = "precision"
-        if descent.end != "max_iter":
+        values = descent.values[n_before:]
+        end = rule(values, gradient, descent.u) or ("precision" if _latest_gain(values) <= 0.0 else None)
+        if end is not None:
+            descent.end = end
             return
     if len(descent.values) <= max_iter:
         descent.end = "precision"
