@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 from tanager import BayesianNetworkClassifier
 from tanager.parameters import ParameterLearner
 from tanager.parameters.frequency import Frequency
-from tanager.parameters.pruned import Pruned
+from tanager.parameters.naive_bayes import Pruned
 
 FOLDER = Path(os.environ.get("TANAGER_DATA", "../shared/data"))
 # name, number of splits, log-loss of naive Bayes and pNB in the paper, and the share of parameters that pNB keeps there

@@ -140,8 +140,7 @@ class Workload:
 
     def _check_passes(self, host: CountStore, device: CountStore, structure: LearntStructure) -> None:
         from tanager.parameters.class_cells import ClassCells
-        from tanager.parameters.conditional.compiled_pass import Layout
-        from tanager.parameters.conditional.objectives import IndicatorPass
+        from tanager.parameters.conditional.objectives import IndicatorPass, Layout
         from tanager.torch.row_pass import TorchPass
 
         cells = ClassCells.of(structure.dag, host.n_states)

@@ -21,7 +21,7 @@ from experiments.studies.entries import Entry, make_entries
 from experiments.studies.measured_fold import MeasuredFold
 from experiments.studies.on_table import OnTable
 from experiments.studies.results import UNITS, Results, Unit
-from tanager.parameters.pruned import PrunedTrace
+from tanager.parameters.naive_bayes import PrunedTrace
 
 NOTES = (
     "20 random splits, 80 % to train. Our margins are 95 % intervals of the mean over the splits. The published ones "

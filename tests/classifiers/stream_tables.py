@@ -14,8 +14,7 @@ import pytest
 from tanager.additive.model import AdditiveModel
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.coded_table import CodedTable
-from tanager.network.mixture import MixtureNetwork
-from tanager.network.tree_average import TreeAverageNetwork
+from tanager.network.mixture import MixtureNetwork, TreeAverageNetwork
 
 
 def mixed_table(n_rows: int = 400, gaps: float = 0.0, seed: int = 0) -> pa.Table:

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from random_networks import dags, joint, random_network
+from random_networks import joint, random_network
 from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.network.inference import evidence_rows
-from tanager.network.inference.elimination_plan import EliminationPlan
-from tanager.network.inference.evidence_rows import EvidenceRows, distinct_rows
+from tanager.network.inference.evidence_rows import distinct_rows
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.network import Network
 from tanager.runtime.resources import thread_limit
@@ -203,7 +202,12 @@ def test_order_of_rows_size_of_blocks_and_number_of_threads_change_nothing(name,
     tree, query = JunctionTree.of(network.dag, network.n_states), JunctionTree.of(network.dag, network.n_states, [2])
     results = []
     with way(name):
-        for n_jobs, compiled_rows, numpy_cells in ((1, 2_048, 1 << 18), (3, 7, 500), (2, 1, 1)):
+        for n_jobs, compiled_rows, numpy_cells, to_sample in (
+            (1, 2_048, 1 << 18, 10**9),
+            (3, 7, 500, 10),
+            (2, 1, 1, 10),
+        ):
+            monkeypatch.setattr(evidence_rows, "ROWS_WORTH_A_SAMPLE", to_sample)  # rows in which no two are alike
             monkeypatch.setattr(evidence_rows, "COMPILED_BLOCK_ROWS", compiled_rows)
             monkeypatch.setattr(evidence_rows, "NUMPY_BLOCK_CELLS", numpy_cells)
             with thread_limit(n_jobs):
@@ -356,50 +360,9 @@ def test_posteriors_in_a_network_of_37_nodes_are_those_of_pyagrum(name):
             np.testing.assert_allclose(posteriors[node][row], inference.posterior(node).toarray(), atol=1e-9)
 
 
-def test_equal_rows_are_computed_once():
-    network = random_network(5, [3, 2, 4], density=0.5)
-    codes = gappy_codes(network, 2_000)
-    rows = EvidenceRows.of(JunctionTree.of(network.dag, network.n_states).plan, codes)
-    assert len(rows.first) == len(np.unique(codes, axis=0)) < 61
-    assert (codes[rows.first][rows.kind] == codes).all()
-    assert rows.total(None).sum() == 2_000
-
-
 def test_rows_that_share_a_hash_are_told_apart():
     constant = 0x9E3779B97F4A7C15  # the first column 1 hashes to constant ^ (constant >> 32), and 0 to 0
     codes = np.array([[0, constant ^ (constant >> 32)], [1, 0], [1, 0]], dtype=np.uint64)
     first, kind = distinct_rows(codes, [0, 1])
     assert len(first) == 2
     assert (codes[first][kind] == codes).all()
-
-
-def test_many_rows_without_two_alike_are_left_as_they_are_and_others_grouped(monkeypatch):
-    """A sample of all rows decides, so the answers are the same, and so is the result of grouping where it matters."""
-    network = random_network(5, [3, 2, 4, 3, 3, 3, 3, 3], density=0.5)
-    plan = JunctionTree.of(network.dag, network.n_states).plan
-    monkeypatch.setattr(evidence_rows, "ROWS_WORTH_A_SAMPLE", 500)
-    alike = gappy_codes(network, 40)[np.arange(2_000) % 40]
-    assert len(EvidenceRows.of(plan, alike).first) == len(np.unique(alike, axis=0))
-    distinct = np.unique(gappy_codes(network, 3_000), axis=0)
-    rows = EvidenceRows.of(plan, distinct)
-    assert (rows.first == np.arange(len(distinct))).all()
-    assert (rows.kind == rows.first).all()
-
-
-def cliques(plan):
-    return [{place, *plan.later[place]} for place in range(plan.n_open)]
-
-
-@settings(max_examples=60, deadline=None)
-@given(dags(9), st.lists(st.integers(1, 4), min_size=9, max_size=9), st.data())
-def test_what_a_clique_leaves_behind_fits_into_the_next_one_of_its_nodes(dag, n_states, data):
-    n_states = n_states[: dag.n_nodes]
-    query = data.draw(st.lists(st.sampled_from(range(dag.n_nodes)), max_size=2, unique=True))
-    plan = EliminationPlan.of(dag, n_states, query, (), ())
-    assert sorted(plan.nodes) == list(range(dag.n_nodes))
-    assert plan.nodes[plan.n_summed :] == tuple(query)
-    for place, later in enumerate(plan.later):
-        assert all(place < other for other in later)
-        assert not later or set(later) <= {later[0], *plan.later[later[0]]}
-    for family in plan.families:
-        assert set(family.places) <= {family.places[0], *plan.later[family.places[0]]}

@@ -11,8 +11,7 @@ from tanager.counts.count_store import CountStore  # noqa: E402
 from tanager.counts.engine import choose_engine  # noqa: E402
 from tanager.parameters import Conditional  # noqa: E402
 from tanager.parameters.class_cells import ClassCells  # noqa: E402
-from tanager.parameters.conditional.compiled_pass import Layout  # noqa: E402
-from tanager.parameters.conditional.objectives import IndicatorPass  # noqa: E402
+from tanager.parameters.conditional.objectives import IndicatorPass, Layout  # noqa: E402
 from tanager.structure.dag import Dag  # noqa: E402
 from tanager.torch import row_pass as torch_pass  # noqa: E402
 from tanager.torch import rows as torch_rows  # noqa: E402

@@ -65,12 +65,19 @@ def by_definition(dag, batch, passes, pseudo):
 
 
 @pytest.mark.parametrize("dag", [NAIVE, TREE, CLASS_WITH_PARENTS])
-@pytest.mark.parametrize(("passes", "weighted"), [(1, False), (3, True)])
-def test_tables_are_those_of_the_definition(dag, passes, weighted, monkeypatch):
+@pytest.mark.parametrize(
+    ("smoothing", "passes", "options"),
+    [("laplace", 1, {}), ("laplace", 3, {"weighted": True}), ("laplace", 1, {"gaps": 0.3}), ("friedman", 1, {})],
+    ids=["plain", "weighted, passes", "gaps", "friedman"],
+)
+def test_tables_are_those_of_the_definition(dag, smoothing, passes, options, monkeypatch):
     monkeypatch.setattr(dfe, "BLOCK_PLACES", 100)  # several blocks
-    batch = random_batch(0, 60, N_STATES, weighted=weighted)
-    expected = by_definition(dag, batch, passes, [[0.5] * r for r in N_STATES])
-    assert_same(estimates(DFE(passes, alpha=0.5), dag, batch), expected, rtol=1e-9)
+    batch = random_batch(0, 60, N_STATES, **options)
+    pseudo = [[0.5] * r for r in N_STATES]
+    if smoothing == "friedman":
+        pseudo = [0.5 * np.bincount(batch.column(node), minlength=r) / 60 for node, r in enumerate(N_STATES)]
+    expected = by_definition(dag, batch, passes, pseudo)
+    assert_same(estimates(DFE(passes, smoothing, 0.5), dag, batch), expected, rtol=1e-9)
 
 
 def test_attributes_that_all_tell_the_class_overflow_nothing():
@@ -79,19 +86,6 @@ def test_attributes_that_all_tell_the_class_overflow_nothing():
     dag = Dag.augmented_naive_bayes([()] * 100)
     expected = by_definition(dag, batch, 1, [[1.0, 1.0]] * 101)
     assert_same(estimates(DFE(), dag, batch), expected, rtol=1e-9)
-
-
-def test_missing_cells_are_left_out():
-    batch = random_batch(1, 40, N_STATES, gaps=0.3)
-    expected = by_definition(NAIVE, batch, 1, [[1.0] * r for r in N_STATES])
-    assert_same(estimates(DFE(), NAIVE, batch), expected, rtol=1e-9)
-
-
-def test_friedman_spreads_its_pseudo_rows_as_the_marginal():
-    batch = random_batch(2, 50, N_STATES)
-    marginals = [5.0 * np.bincount(batch.column(node), minlength=r) / 50 for node, r in enumerate(N_STATES)]
-    expected = by_definition(TREE, batch, 1, marginals)
-    assert_same(estimates(DFE(smoothing="friedman"), TREE, batch), expected, rtol=1e-9)
 
 
 def test_the_first_row_counts_as_far_as_chance_is_wrong():
@@ -113,8 +107,3 @@ def test_loss_falls_from_pass_to_pass_on_classes_that_can_be_told_apart():
 def test_passes_must_be_a_whole_number_above_zero(passes):
     with pytest.raises(OptionError, match="passes"):
         learn(DFE(passes), NAIVE, random_batch(0, 5, N_STATES))
-
-
-def test_unknown_smoothing_lists_the_valid_ones():
-    with pytest.raises(OptionError, match="'laplace', 'friedman'"):
-        learn(DFE(smoothing="laplas"), NAIVE, random_batch(0, 5, N_STATES))

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tracemalloc
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +16,11 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from oracle import batch_of, random_batch, take_rows
-from parameters.tasks import assert_same, task_of
+from parameters.tasks import assert_same, loss_by_rows, task_of
 from random_networks import networks, random_network
 from tanager.errors import OptionError
 from tanager.network.network import sample_codes
-from tanager.parameters import EM, Frequency, LikelihoodGradient, em, expected_counts
+from tanager.parameters import EM, Frequency, LikelihoodGradient, expected_counts
 from tanager.parameters.expected_counts import IncompleteRows
 from tanager.runtime.resources import thread_limit
 from tanager.structure.dag import Dag
@@ -49,22 +49,11 @@ def drawn(network, n_rows, seed, gaps=0.25, unlabelled=0.0):
 
 def posterior_by_enumeration(network_tables, dag, batch, alpha):
     """log P(cells present) of every row plus alpha log theta of every entry, cell by cell; a class alone has none."""
-    n_states = batch.n_states
-    cells = {}
-    for state in product(*map(range, n_states)):
-        p = 1.0
-        for node, table in enumerate(network_tables):
-            place = 0
-            for parent in dag.parents[node]:
-                place = place * n_states[parent] + state[parent]
-            p *= table[place, state[node]]
-        cells[state] = p
-    total = 0.0
-    for row, c, weight in zip(batch.codes.tolist(), batch.class_codes.tolist(), batch.row_weights, strict=True):
-        seen = [(node, x) for node, x in enumerate((*row, c)) if x < n_states[node]]
-        total += weight * np.log(sum(p for state, p in cells.items() if all(state[node] == x for node, x in seen)))
+    network = task_of(dag, batch).network(network_tables)
+    codes = np.column_stack([batch.codes, batch.class_codes])
+    likelihood = -loss_by_rows(network, codes, (), batch.row_weights, "ll")
     pulled = network_tables if dag.parents[-1] else network_tables[:-1]
-    return total + alpha * sum(np.log(table).sum() for table in pulled)
+    return likelihood + alpha * sum(np.log(table).sum() for table in pulled)
 
 
 @settings(max_examples=15, deadline=None)
@@ -249,13 +238,6 @@ def test_a_start_at_which_the_states_of_a_hidden_node_are_alike_would_never_be_l
     learnt = EM().learn(task(dag, batch))
     assert learnt.trace.log_likelihood[-1] > rows.expect(alike)[1] + 50
     assert EM().learn(task(dag, batch)).trace == learnt.trace  # drawn, but always the same
-
-
-def test_what_is_left_of_a_geometric_series_is_what_the_tolerance_speaks_of():
-    values = 5.0 - 0.9 ** np.arange(20)
-    assert em._still_to_come(values[-3:]) == pytest.approx(5.0 - values[-1])
-    assert em._still_to_come([1.0, 1.1, 1.1001]) == pytest.approx(0.0001)  # never less than the last rise
-    assert em._still_to_come([1.0, 1.1, 1.3]) == np.inf
 
 
 def test_a_state_seen_only_beside_missing_parents_keeps_a_probability():

@@ -6,7 +6,7 @@ import pytest
 from oracle import batch_of, count_rows, random_batch
 from parameters.tasks import assert_same, task_of
 from tanager.errors import OptionError
-from tanager.parameters import Frequency, ParameterLearner
+from tanager.parameters import Frequency
 from tanager.structure.dag import Dag
 
 #                 x0 x1  class
@@ -78,15 +78,3 @@ def test_alpha_must_be_above_zero(alpha):
 def test_unknown_smoothing_lists_the_valid_ones():
     with pytest.raises(OptionError, match="'laplace', 'friedman'"):
         Frequency(smoothing="laplas").learn(task())
-
-
-class Plain(ParameterLearner):
-    def learn(self, task):
-        raise AssertionError
-
-
-def test_a_learner_that_declares_nothing_promises_nothing():
-    of_tables = ("describes_attributes", "learns_without_class", "learns_hidden", "tunes_hidden", "smooths_counts")
-    promises = (*of_tables, "holds_out", "naive_bayes_only", "posterior")
-    assert not any(getattr(Plain(), promise) for promise in promises)
-    assert (Plain.needs, Plain.fits) == ("counts", ("tables",))

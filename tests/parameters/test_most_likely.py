@@ -15,7 +15,7 @@ from oracle import count_rows, joint_distribution, random_batch
 from parameters.tasks import task_of
 from random_networks import joint, log_posterior
 from tanager import BayesianNetworkClassifier
-from tanager.network.normalize import most_likely_tables, normalize_tables
+from tanager.network.normalize import most_likely_tables
 from tanager.parameters import Conditional, Frequency, class_cells
 from tanager.parameters.class_cells import smoothed_counts
 from tanager.structure import Fixed
@@ -89,17 +89,6 @@ def test_class_probabilities_stay_and_class_free_marginals_are_those_of_the_coun
     for marginal, wanted in class_free_marginals(clf.network_, given["counts"]):
         np.testing.assert_allclose(marginal, wanted, rtol=0, atol=1e-6)
     assert clf.trace_.parameters.marginal_difference < 1e-6
-
-
-@pytest.mark.parametrize(("structure", "parameters"), PAIRS, ids=str)
-def test_the_counts_are_no_less_likely_than_under_the_tables_of_the_fit(structure, parameters, given):
-    network = BayesianNetworkClassifier(PERFECT[structure], parameters=parameters).fit(*table_of()).network_
-
-    def log_likelihood(tables):
-        return sum(float((n * np.log(table)).sum()) for n, table in zip(given["counts"], tables, strict=True))
-
-    of_fit = normalize_tables(network.dag, given["logs"], N_STATES)
-    assert log_likelihood(network.tables) >= log_likelihood(of_fit) - 1e-6
 
 
 @pytest.mark.parametrize(("structure", "parameters"), [("tree", "conditional"), ("naive Bayes", "pruned")])

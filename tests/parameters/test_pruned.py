@@ -12,7 +12,7 @@ from parameters.tasks import naive_bayes, store, task_of
 from tanager.errors import OptionError
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.parameters.conditional.objectives import indicators
-from tanager.parameters.pruned import Fit, Pruned, PrunedObjective, optimize, prune
+from tanager.parameters.naive_bayes import Fit, Pruned, PrunedObjective, optimize, prune
 from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 4, 3)
@@ -70,18 +70,6 @@ def test_objective_is_that_of_the_rows_and_the_gradient_its_differences(point):
     step = np.random.default_rng(0).normal(size=beta.shape) * 1e-5
     rise = model(beta + step, kept)[0] - model(beta - step, kept)[0]
     assert rise == pytest.approx(2 * (gradient * step).sum(), rel=1e-5, abs=1e-9)
-
-
-@settings(max_examples=15, deadline=None)
-@given(points())
-def test_curvature_is_the_difference_of_gradients(point):
-    _, model, beta, kept = point
-    curvature, step = model.curvature(beta, kept), 1e-5
-    for cell in np.ndindex(beta.shape):
-        moved = np.zeros(beta.shape)
-        moved[cell] = step
-        fall = model(beta - moved, kept)[1][cell] - model(beta + moved, kept)[1][cell]
-        assert 2 * step * curvature[cell] == pytest.approx(fall, rel=1e-4, abs=1e-9)
 
 
 @settings(max_examples=10, deadline=None)
@@ -175,14 +163,6 @@ def test_the_loop_is_that_of_the_paper_and_never_ends_below_its_start(seed):
     assert (fit.beta[~fit.kept] == 0.0).all()
 
 
-def test_a_parameter_costs_at_least_what_it_costs_at_zero():
-    """Roos 5.6: -ln P(beta) >= -ln P(0), which is ln 4 of theta (1 - theta)."""
-    costs = PrunedObjective.costs(np.array([0.0, -0.1, 0.1, -5.0, 5.0]))
-    assert costs[0] == pytest.approx(math.log(4))
-    assert (costs[1:] > costs[0]).all()
-    assert costs[1::2] == pytest.approx(costs[2::2])
-
-
 def test_everything_goes_when_the_class_depends_on_nothing_and_its_states_are_equally_frequent():
     batch = batch_of([[a, b] for a in range(3) for b in range(2)] * 2, [0] * 6 + [1] * 6, (3, 2, 2))
     trace = learn(batch).trace
@@ -217,13 +197,6 @@ def test_the_tables_predict_as_the_logistic_form_does(weighted):
         predict(batch.codes, normalized=True), normalize_log(indicators(model.cells, batch) @ fit.beta), atol=1e-9
     )
     assert learnt.trace.objective >= learnt.trace.objective_start
-
-
-def test_a_row_of_weight_two_is_two_rows():
-    batch = informative(6)
-    twice = batch_of(np.tile(batch.codes, (2, 1)), np.tile(batch.class_codes, 2), N_STATES)
-    weighted = batch_of(batch.codes, batch.class_codes, N_STATES, np.full(batch.n_rows, 2.0))
-    assert learn(weighted).trace.objective == pytest.approx(learn(twice).trace.objective, abs=1e-3)
 
 
 def test_unknown_ways_to_centre_are_refused():

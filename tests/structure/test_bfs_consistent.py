@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from structure.small_tasks import FAMILY_SCORES, STATES, make_task, random_rows, term, total
 from tanager.errors import MemoryLimitError, OptionError
 from tanager.structure import BFSConsistent, Dag, NaiveBayes, Tree
-from tanager.structure.bfs_consistent import breadth_first
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -53,13 +52,6 @@ def test_each_attribute_has_the_best_parents_among_those_before_it_and_the_tree_
 def test_no_parents_at_all_is_naive_bayes(name):
     task = make_task(random_rows(0), name, (*STATES, 3))
     assert BFSConsistent(0).learn(task).dag == NaiveBayes().learn(task).dag
-
-
-def test_breadth_first_goes_level_by_level_and_by_number_within():
-    #        3
-    #      1   4
-    #     5   0 2    (5 below 1; 0 and 2 below 4)
-    assert breadth_first(np.array([4, 3, 4, -1, 3, 1])) == [3, 1, 4, 0, 2, 5]
 
 
 def test_of_equal_parent_sets_the_smallest_and_first_is_taken():

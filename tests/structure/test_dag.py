@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import combinations, pairwise, product
 
 import numpy as np
@@ -147,6 +148,23 @@ def test_the_perfect_form_is_perfect_keeps_every_arrow_and_changes_no_perfect_st
     assert set(dag.edges) <= set(form.edges)
     assert all(is_perfect_for(form, target) for target in range(dag.n_nodes))
     assert (form == dag) == is_perfect(dag)
+
+
+def test_of_all_structures_of_four_nodes_the_perfect_form_for_a_class_adds_the_fewest_arrows_that_are_enough():
+    pairs = list(combinations(range(4), 2))
+    structures = {}
+    for choice in product((-1, 0, 1), repeat=len(pairs)):
+        edges = [pair[::turn] for pair, turn in zip(pairs, choice, strict=True) if turn]
+        with suppress(OptionError):  # a cycle
+            dag = Dag(tuple(tuple(parent for parent, child in edges if child == node) for node in range(4)))
+            structures[dag] = set(edges)
+    perfect = [edges for dag, edges in structures.items() if is_perfect_for(dag, 3)]
+    assert (len(structures), len(perfect)) == (543, 420)
+    for dag, edges in structures.items():
+        form = perfect_form(dag, 3)
+        assert is_perfect_for(form, 3)
+        assert edges <= set(form.edges)
+        assert len(form.edges) == min(len(larger) for larger in perfect if edges <= larger)
 
 
 def test_the_conditional_optimum_of_a_perfect_form_is_the_same_from_every_start():

@@ -18,9 +18,8 @@ from tanager.errors import OptionError
 from tanager.missing.average import learn_imputation
 from tanager.missing.choose import MISSING, needs_imputation
 from tanager.missing.imputation import Imputation
-from tanager.network.mixture import MixtureNetwork
+from tanager.network.mixture import MixtureNetwork, TreeAverageNetwork
 from tanager.network.network import Network
-from tanager.network.tree_average import TreeAverageNetwork
 from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
 from tanager.parameters.conditional.learner import fitted_likelihood
 from tanager.parameters.protocol import ParameterTrace

@@ -11,7 +11,6 @@ import numpy as np
 from tanager.arrays import Array, Ints
 
 CountTable = Ints | Array
-NodeNumbers = Ints
 
 
 @dataclass(frozen=True, slots=True, order=True)

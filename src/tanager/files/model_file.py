@@ -9,7 +9,7 @@
 before it, as many as "hidden" says, are nodes only. In place of "parents" and "tables" an additive model has
 "effects" (`tanager.additive.document`); a mixture has "members", each with a "weight", parents and tables; a
 mean of all trees has "trees": the log weights of having no parent ("alone", null for trees) and of "edges" at
-[parent][child], and "members" (`tanager.network.tree_average`). "class_count" are the training rows of each class.
+[parent][child], and "members" (`tanager.network.mixture`). "class_count" are the training rows of each class.
 "imputation" says what an unknown cell may hold (`missing.imputation`); null where nothing is averaged over.
 "structure_score", and "gain" and "score" of a step, are null where nothing was scored. "recipe" is the preprocessing
 (`tanager.check`); "issues" are those of high severity that it found in the training table.
@@ -83,9 +83,8 @@ from tanager.network.document import (
     to_json,
     write_columns,
 )
-from tanager.network.mixture import MixtureNetwork
+from tanager.network.mixture import MixtureNetwork, TreeAverageNetwork
 from tanager.network.network import Network
-from tanager.network.tree_average import TreeAverageNetwork
 from tanager.parameters import PARAMETERS
 from tanager.registry import check_option, resolve
 from tanager.scores import SCORES

@@ -14,9 +14,8 @@ from tanager.arrays import Array, Codes
 from tanager.missing.rule import Classes, Contributions, MissingRule, Rows, answer_apart, between
 from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.network.log_joint import normalize_log
-from tanager.network.mixture import MixtureNetwork
+from tanager.network.mixture import MixtureNetwork, TreeAverageNetwork
 from tanager.network.network import Network
-from tanager.network.tree_average import TreeAverageNetwork
 from tanager.runtime.resources import map_threads
 from tanager.structure.all_trees import AllTrees
 from tanager.table.columns import code_dtype

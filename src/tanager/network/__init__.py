@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tanager.network.mixture import MixtureNetwork
+from tanager.network.mixture import MixtureNetwork, TreeAverageNetwork
 from tanager.network.network import Network
-from tanager.network.tree_average import TreeAverageNetwork
 
 AnyNetwork = Network | MixtureNetwork | TreeAverageNetwork
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tanager.arrays import Array
-from tanager.counts.family import CountTable, Family, strides
-from tanager.errors import OptionError
+from tanager.counts.family import CountTable, strides
 from tanager.runtime.resources import one_blas_thread
 from tanager.structure.dag import Dag, is_perfect_for
 
@@ -26,41 +25,6 @@ MEMORY = 10
 MAX_HALVINGS = 40
 SUFFICIENT = 1e-4
 ROUNDING = 1e-13
-
-
-def normalize_tables(dag: Dag, log_tables: Sequence[Array], n_states: Sequence[int]) -> tuple[Array, ...]:
-    r"""CPTs with log P(c | x) = sum_i beta_i[cell] - log sum_c' exp(...), for a class-last `dag` of perfect form.
-
-    log_tables  one (configurations of all parents, states) array of free, finite numbers beta per node
-
-    From the last node to the first: normalise over the states k, and add log Z(parents) to the family of the last of
-    the parents. That one holds all the others because the canonical form is perfect (Roos et al. 2005, theorem 3), and
-    it is the class or one of its children. What is left over at the class cancels in P(c | x). So the tables of the
-    class and its children are, given the parents of the class, the distribution proportional to exp(sum of beta).
-    Everything is done in logs; an entry below 1e-300 becomes 1e-300. A family without the class does not
-    matter for P(c | x): it is normalised over k and pushes nothing.
-    """
-    target = dag.n_nodes - 1
-    if not is_perfect_for(dag, target):
-        raise OptionError(
-            "the canonical form of the structure is not perfect (two parents of a common child are not joined), "
-            "so its logistic form need not be a Bayesian network.",
-            hint="join the parents, or learn normalised tables.",
-        )
-    position = {node: place for place, node in enumerate(dag.order)}
-    families = dag.families
-    logs = [np.array(table, dtype=np.float64) for table in log_tables]
-    for child in reversed(dag.order):
-        family = families[child]
-        if target not in family.parents:
-            logs[child] -= _log_sum(logs[child], axis=-1)
-            continue
-        cells = logs[child].reshape(family.class_shape(n_states))
-        log_z = _log_sum(cells, axis=-1)
-        cells -= log_z
-        last = families[max(family.parents, key=position.__getitem__)]
-        _add_to_family(logs[last.child], last, log_z, family.parents, n_states)
-    return tuple(np.maximum(np.exp(table), SMALLEST) for table in logs)
 
 
 @dataclass(frozen=True)
@@ -92,23 +56,19 @@ def most_likely_tables(
     distribution whatever the counts, and are the counts themselves if all families count the same rows. Pseudo-rows
     too should come from one distribution, as a fixed number spread evenly over the cells of every family does.
 
-    As in `normalize_tables` an entry below 1e-300 becomes 1e-300.
+    Everything is done in logs; an entry below 1e-300 becomes 1e-300.
     """
     target, families = dag.n_nodes - 1, dag.families
     assert is_perfect_for(dag, target), "the caller sends structures of perfect canonical form only"
     model = ClassFreeMarginals(dag, log_tables, n_states, counts)
     with one_blas_thread():
         g, difference = _fit(model)
-    logs = [np.array(table, dtype=np.float64) for table in log_tables]
-    for level in model.levels:
-        ends = np.cumsum([families[child].size(n_states) // n_states[target] for child in level.children])
-        for child, child_gradient in zip(level.children, np.split(g[level.cells], ends[:-1]), strict=True):
-            by_class = logs[child].reshape(families[child].class_shape(n_states))
-            by_class += child_gradient.reshape(-1, 1, n_states[child])
-    for node, parents in enumerate(dag.parents):
-        if node != target and target not in parents:
-            logs[node] = np.log(counts[node].reshape(logs[node].shape))
-    return MostLikely(normalize_tables(dag, logs, n_states), difference)
+    tables = model.tables(g)
+    for family, counted in zip(families, counts, strict=True):
+        if target not in family.nodes:
+            cells = np.asarray(counted, dtype=np.float64).reshape(family.shape(n_states))
+            tables[family.child] = cells / cells.sum(axis=1, keepdims=True)
+    return MostLikely(tuple(np.maximum(tables[node], SMALLEST) for node in range(dag.n_nodes)), difference)
 
 
 def _fit(model: ClassFreeMarginals) -> tuple[Array, float]:
@@ -191,10 +151,12 @@ class ClassFreeMarginals:
         self._class_logs = log_tables[target]
         by_class = counts[target].reshape(-1, n_classes).sum(axis=1)
         self._class_parents = by_class / by_class.sum()
-        shapes = {child: families[child].class_shape(n_states) for level in self.levels for child in level.children}
-        tables = [log_tables[child].reshape(shape).swapaxes(1, 2) for child, shape in shapes.items()]
+        children = [child for level in self.levels for child in level.children]
+        self._target = target
+        self._shapes = {child: families[child].class_shape(n_states) for child in children}
+        tables = [log_tables[child].reshape(shape).swapaxes(1, 2) for child, shape in self._shapes.items()]
         self._logs = np.concatenate([np.empty((0, n_classes)), *(table.reshape(-1, n_classes) for table in tables)])
-        counted = [counts[child].reshape(shape).sum(axis=1).reshape(-1) for child, shape in shapes.items()]
+        counted = [counts[child].reshape(shape).sum(axis=1).reshape(-1) for child, shape in self._shapes.items()]
         firsts = [level.cells.start + level.firsts for level in self.levels]
         self._firsts = np.concatenate([np.empty(0, dtype=np.intp), *firsts])
         self._lengths = np.diff(self._firsts, append=len(self._logs))
@@ -215,6 +177,32 @@ class ClassFreeMarginals:
 
         It is minus the mean log likelihood of rows with these marginals, but for what does not depend on g.
         """
+        shares, by_class, log_z = self._normalize(g)
+        joint = self._class_parents[:, np.newaxis] * by_class
+        marginals = np.empty_like(g)
+        for level, share in zip(self.levels, shares, strict=True):
+            joint = (level.below @ joint)[level.configurations] * share
+            marginals[level.cells] = joint.sum(axis=1)
+        return float(self._class_parents @ log_z - self.wanted @ g), marginals
+
+    def tables(self, g: Array) -> dict[int, Array]:
+        """The tables of the class and its children, (parent configurations, states) by node."""
+        shares, by_class, _ = self._normalize(g)
+        tables = {self._target: by_class}
+        for level, share in zip(self.levels, shares, strict=True):
+            first = 0
+            for child in level.children:
+                n_configurations, n_classes, n_child = self._shapes[child]
+                cells = share[first : first + n_configurations * n_child]
+                first += len(cells)
+                tables[child] = cells.reshape(-1, n_child, n_classes).swapaxes(1, 2).reshape(-1, n_child)
+        return tables
+
+    def _normalize(self, g: Array) -> tuple[list[Array], Array, Array]:
+        """P(child | parents) in the cells of each level, P(class | its parents), and log Z of these parents.
+
+        From the last level to the first, what a child's states sum to is a factor of its receiver.
+        """
         shares: list[Array] = []
         messages: Array | float = 0.0
         for level in reversed(self.levels):
@@ -228,13 +216,7 @@ class ClassFreeMarginals:
         highest = logs.max(axis=1, keepdims=True)
         weights = np.exp(logs - highest)
         totals = weights.sum(axis=1, keepdims=True)
-        log_z = (highest + np.log(totals))[:, 0]
-        joint = self._class_parents[:, np.newaxis] * (weights / totals)
-        marginals = np.empty_like(g)
-        for level, share in zip(self.levels, reversed(shares), strict=True):
-            joint = (level.below @ joint)[level.configurations] * share
-            marginals[level.cells] = joint.sum(axis=1)
-        return float(self._class_parents @ log_z - self.wanted @ g), marginals
+        return shares[::-1], weights / totals, (highest + np.log(totals))[:, 0]
 
     def conditional(self, by_cell: Array, weights: Array) -> Array:
         """by_cell / weights less the same ratio of their sums over the child's states."""
@@ -327,17 +309,3 @@ def _configurations(nodes: Sequence[int], members: Sequence[int], n_states: Sequ
         shape = [n_states[node] if member == node else 1 for member in nodes]
         numbers += stride * np.arange(n_states[node]).reshape(shape)
     return numbers.reshape(-1)
-
-
-def _add_to_family(table: Array, family: Family, addend: Array, nodes: Sequence[int], n_states: Sequence[int]) -> None:
-    """Add a function of `nodes`, all in the family, to the family's table, in place."""
-    axes = sorted(range(len(nodes)), key=lambda axis: family.nodes.index(nodes[axis]))
-    arranged = addend.reshape([n_states[node] for node in nodes]).transpose(axes)
-    shape = [n_states[node] if node in nodes else 1 for node in family.nodes]
-    table.reshape([n_states[node] for node in family.nodes])[...] += arranged.reshape(shape)
-
-
-def _log_sum(values: Array, axis: int) -> Array:
-    """log sum exp, keeping the axis."""
-    highest = values.max(axis=axis, keepdims=True)
-    return highest + np.log(np.exp(values - highest).sum(axis=axis, keepdims=True))

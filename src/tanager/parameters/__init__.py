@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tanager.parameters.acll import ACLLOptimal
 from tanager.parameters.conditional.learner import Conditional
 from tanager.parameters.dfe import DFE
 from tanager.parameters.em import EM, LikelihoodGradient
-from tanager.parameters.frequency import Frequency
+from tanager.parameters.frequency import ACLLOptimal, Frequency
 from tanager.parameters.hierarchical import Hierarchical
-from tanager.parameters.naive_bayes import MANB, Weighted
+from tanager.parameters.naive_bayes import MANB, Pruned, Weighted
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
-from tanager.parameters.pruned import Pruned
 
 __all__ = [
     "DFE",

@@ -1,4 +1,4 @@
-"""Frequency: tables of smoothed frequencies of the training rows."""
+"""Tables in closed form from counts: smoothed frequencies, and those of the approximate conditional likelihood."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tanager.errors import OptionError
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.registry import unknown_option
 from tanager.runtime.resources import no_collection
+from tanager.scores.acll import ACLL
 
 DEFAULT_ALPHA = {"laplace": 1.0, "friedman": 5.0}
 
@@ -80,3 +81,40 @@ class Frequency(ParameterLearner):
         seen = counts.table(Family(family.child, ())).reshape(-1) + more
         # A node without any row has no marginal; its pseudo-rows are spread evenly.
         return alpha * (seen / seen.sum()) if seen.sum() > 0 else np.full(n_states, alpha / n_states)
+
+
+class ACLLOptimal(ParameterLearner):
+    """p / sum_k p with p = max(w, pseudo_count), w_jck = alpha N_jck + beta (N_j*k - N_jck) (aCLL 2013, theorem 3.8).
+
+    Rows of other classes with the same attribute value count against a class. The options are those of the score
+    `ACLL`, which gives the weights w.
+    """
+
+    needs = "families"
+
+    def __init__(
+        self,
+        assumption: str = "uniform",
+        *,
+        a: float = 1.0,
+        b: float | None = None,
+        pseudo_count: float | None = None,
+        beta: float | None = None,
+        alpha: float | None = None,
+    ) -> None:
+        self.assumption = assumption
+        self.a = a
+        self.b = b
+        self.pseudo_count = pseudo_count
+        self.beta = beta
+        self.alpha = alpha
+
+    def learn(self, task: ParameterTask) -> LearntNetwork:
+        families, n_states = task.dag.families, task.counts.n_states
+        score = ACLL(**self.get_params(), at="optimum")
+        score.check_options()
+        tables = []
+        for family, counted in zip(families, task.counts.tables(families), strict=True):
+            learnt = score.probabilities(counted, score.weights(counted, family, n_states))
+            tables.append(learnt.reshape(family.shape(n_states)))
+        return LearntNetwork(task.network(tables))

@@ -225,9 +225,7 @@ def back_off(
     return p
 
 
-def choose_concentrations(
-    levels: Sequence[Array], leasts: Sequence[float], top: Array | None = None
-) -> dict[float, list[float]]:
+def choose_concentrations(levels: Sequence[Array], leasts: Sequence[float]) -> dict[float, list[float]]:
     """By `least`, from the top down, each with the highest leave-one-out log likelihood of the levels so far.
 
     Of the lowest `least` times 1, 2, 4, ... those from `least` on are tried; ties go to more. Levels above that are the
@@ -236,7 +234,7 @@ def choose_concentrations(
     powers = np.arange(np.floor(np.log2(MOST_PSEUDO_ROWS / min(leasts))) + 1)
     choices = (min(leasts) * 2.0**powers).tolist()
     chosen: dict[float, list[float]] = {least: [] for least in leasts}
-    above: dict[tuple[float, ...], Array | None] = {(): top}
+    above: dict[tuple[float, ...], Array | None] = {(): None}
     for counted in levels:
         tried = {prefix: [back_off([counted], [m], [(1.0, 1.0)], p) for m in choices] for prefix, p in above.items()}
         values = {prefix: [float((counted * np.log(p)).sum()) for p in each] for prefix, each in tried.items()}

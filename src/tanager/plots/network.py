@@ -13,7 +13,7 @@ from tanager.arrays import Array
 from tanager.classifiers.importance import edge_strength
 from tanager.errors import OptionError
 from tanager.explain.explanation import RowExplanation
-from tanager.network.tree_average import TreeAverageNetwork
+from tanager.network.mixture import TreeAverageNetwork
 from tanager.plots.network_layout import BOX_HEIGHT, Layout, drawn_parents
 from tanager.plots.style import BLUE, FONT_SIZE, TEXT_COLOUR, shorten, text_inches
 from tanager.structure.dag import Dag

@@ -15,7 +15,6 @@ from tanager.scores.by_shape import ByShape
 AXES = {"j": -3, "c": -2, "k": -1}
 
 Function = Callable[[Array], Array]
-FormulaOf = Callable[[Family, Sequence[int]], "Sequence[Term]"]
 
 
 class Term(NamedTuple):

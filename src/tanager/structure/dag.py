@@ -112,19 +112,24 @@ def is_perfect_for(dag: Dag, target: int) -> bool:
     return is_perfect(canonical_form(dag, target))
 
 
-def perfect_form(dag: Dag) -> Dag:
+def perfect_form(dag: Dag, target: int | None = None) -> Dag:
     """The structure with arrows added until it is perfect; then the conditional log likelihood has no local maxima.
 
     From the last node to the first, in topological order, the last parent of the node gets the other parents as its
-    parents. The pairs among those are joined when that parent's turn comes.
+    parents. The pairs among those are joined when that parent's turn comes. With a `target`, only arrows that its
+    canonical form lacks are added, and its own parents stay as they are, since that form joins them. As the arrows may
+    enlarge the form, this is repeated until it is perfect.
     """
+    form = dag if target is None else canonical_form(dag, target)
     place = {node: number for number, node in enumerate(dag.order)}
-    parents = list(map(set, dag.parents))
+    parents = list(map(set, form.parents))
     for node in reversed(dag.order):
-        if len(parents[node]) > 1:
+        if len(parents[node]) > 1 and node != target:
             last = max(parents[node], key=place.__getitem__)
             parents[last] |= parents[node] - {last}
-    return Dag(tuple(map(tuple, parents)))
+    lacking = [joined.difference(before) for joined, before in zip(parents, form.parents, strict=True)]
+    larger = Dag(tuple((*before, *more) for before, more in zip(dag.parents, lacking, strict=True)))
+    return larger if target is None or larger == dag else perfect_form(larger, target)
 
 
 def requisite_nodes(dag: Dag, query: Collection[int], observed: Collection[int]) -> set[int]:

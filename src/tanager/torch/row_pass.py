@@ -10,8 +10,7 @@ import torch
 from tanager.arrays import Array
 from tanager.counts.engine import CountEngine
 from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.conditional.compiled_pass import Layout
-from tanager.parameters.conditional.objectives import LINEAR_TO, MARGIN, ZERO_FROM
+from tanager.parameters.conditional.objectives import LINEAR_TO, MARGIN, ZERO_FROM, Layout
 from tanager.table.rows import EncodedBatch
 from tanager.torch.engine import TorchEngine
 from tanager.torch.rows import WORKING_BYTES, DeviceRows, to_device, with_less_memory

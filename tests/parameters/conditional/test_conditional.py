@@ -154,20 +154,6 @@ def test_infinite_strengths_leave_the_class_frequencies(objective):
     np.testing.assert_allclose(posterior, np.broadcast_to(frequencies, posterior.shape), atol=1e-5)
 
 
-def test_gaps_are_summed_over_as_in_prediction():
-    """With alpha 0 `mixed` is `cll`, but its network keeps the tables of the fit."""
-    codes = noisy().codes.astype(int)
-    codes[np.random.default_rng(1).random(len(codes)) < 0.3, 1] = N_STATES[1]
-    batch, dag = batch_of(codes, noisy().class_codes, N_STATES), DAGS["naive Bayes"]
-    learnt = Conditional("mixed", prior=None, alpha=0.0, tol=1e-9).learn(task_of(dag, batch))
-    joint = np.log(learnt.network.tables[3][0]) + sum(
-        np.log(np.vstack([learnt.network.tables[node].T, np.ones(3)]))[codes[:, node]] for node in range(3)
-    )
-    own = joint[np.arange(300), batch.class_codes] - np.log(np.exp(joint).sum(axis=1))
-    assert -own.sum() == pytest.approx(learnt.trace.objective[-1], rel=1e-9)
-    assert learnt.trace.optimum == "maybe local"
-
-
 def test_stopping_early_warns_and_says_what_to_do():
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
         Conditional(strength=1.0, max_iter=1).learn(task_of(DAGS["tree"], noisy()))

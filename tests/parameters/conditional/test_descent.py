@@ -18,9 +18,7 @@ from parameters.tasks import naive_bayes, task_of
 from tanager import BayesianNetworkClassifier, TANClassifier
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import Conditional
-from tanager.parameters.conditional import descent as descent_module
-from tanager.parameters.conditional.descent import Memory, lbfgs, minimize
-from tanager.parameters.conditional.learner import ConditionalFit
+from tanager.parameters.conditional.descent import lbfgs
 
 SMALL = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer}
 MODELS = {
@@ -29,55 +27,6 @@ MODELS = {
     "tree": TANClassifier,
 }
 DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parents[3] / "../shared/data"))
-
-
-def two_loops(pairs, gradient):
-    """The inverse Hessian of the pairs (step, change) times a gradient (Nocedal 1980)."""
-    left, shares = gradient.copy(), []
-    for step, change in reversed(pairs):
-        shares.append(step @ left / (step @ change))
-        left -= shares[-1] * change
-    step, change = pairs[-1]
-    result = left * (step @ change) / (change @ change)
-    for (step, change), share in zip(pairs, reversed(shares), strict=True):
-        result += (share - change @ result / (step @ change)) * step
-    return result
-
-
-@pytest.mark.parametrize("n_steps", [1, 5, 20, 21, 43])
-def test_the_memory_is_that_of_the_two_loops_over_the_latest_steps(n_steps, monkeypatch):
-    monkeypatch.setattr(descent_module, "MAX_STEPS", 20)
-    rng = np.random.default_rng(n_steps)
-    half = rng.normal(size=(30, 30))
-    hessian = half @ half.T + np.eye(30)
-    memory, pairs = Memory(30), []
-    for step in rng.normal(size=(n_steps, 30)):
-        pairs.append((step, hessian @ step))
-        memory.add(*pairs[-1])
-    gradient = rng.normal(size=30)
-    assert 15 <= memory.n_steps <= 20 or memory.n_steps == n_steps
-    np.testing.assert_allclose(memory.times_inverse(gradient), two_loops(pairs[-memory.n_steps :], gradient), rtol=1e-6)
-
-
-def test_between_two_descents_no_step_is_remembered():
-    """The end of one is the start of the next, but for rounding: such a step would carry noise alone."""
-    task = task_of(naive_bayes(3), random_batch(0, 80, (3, 2, 3, 2)))
-    folds = ConditionalFit(task, Conditional()).folds(1_000)
-    problem = folds[0].problem
-    u, n_steps = problem.zero, 0
-    for strength in (np.inf, 10.0, 1.0):
-        problem.set_strengths((strength,))
-        descent = minimize(problem, u, 3, 1e-9)
-        u, n_steps = descent.u, n_steps + len(descent.values) - 1
-        steps = problem.remembered_steps()
-        assert len(steps) == n_steps
-        assert all(np.linalg.norm(step) > 1e-6 for step, _ in steps)
-
-
-def test_a_step_along_which_the_slope_falls_is_not_remembered():
-    memory = Memory(2)
-    memory.add(np.array([1.0, 0.0]), np.array([-1.0, 0.0]))
-    assert memory.n_steps == 0
 
 
 def test_l_bfgs_follows_a_bent_valley_to_its_end_and_never_climbs():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from oracle import batch_of, take_rows
 from parameters.tasks import assert_same, loss_by_rows, store, task_of
-from random_networks import networks, random_network
+from random_networks import networks
 from tanager.missing.marginalize import SummedOut
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask
@@ -93,20 +93,6 @@ def test_a_gap_in_an_attribute_of_one_state_leaves_the_objective_of_complete_row
     assert rows_to_infer(TAN, gappy).tolist() == [True, False] * 20
     assert found[0] == pytest.approx(expected[0], rel=1e-10)
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-10)
-
-
-def test_in_naive_bayes_no_row_needs_inference():
-    """Leaving out a family whose table sums to one over the missing child is summing over it."""
-    network = random_network(0, [2, 3, 2, 2], density=0.0)
-    dag = Dag.augmented_naive_bayes([[], [], []])
-    task = gappy_task(dag, network.n_states)
-    assert not rows_to_infer(dag, task.counts.rows).any()
-    cells = ClassCells.of(dag, network.n_states)
-    beta = np.random.default_rng(0).normal(size=(cells.n_cells, cells.n_classes))
-    columns = random_network(0, list(network.n_states), density=0.0).columns
-    tables = cells.unpack(np.exp(cells.log_normalize(beta)), [np.empty(0)] * 4)
-    by_rows = loss(Network(columns, dag, tables, columns[-1].name), task.counts.rows, "cll", 0.0)
-    assert Objective(cells, task.counts.rows, "cll", normalized=True)(beta)[0] == pytest.approx(by_rows, rel=1e-9)
 
 
 @pytest.mark.parametrize("objective", ["cll", "squared"])

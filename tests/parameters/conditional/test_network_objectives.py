@@ -8,14 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
-from oracle import batch_of, count_rows
 from parameters.tasks import loss_by_rows
 from random_networks import networks, random_network
 from tanager.errors import OptionError
 from tanager.network.network import Network
-from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.network_objective import NETWORK_OBJECTIVES, NetworkObjective, PulledTables
-from tanager.parameters.conditional.objectives import MARGIN, MIXED, Objective, losses_and_slopes
+from tanager.parameters.conditional.objectives import MARGIN, losses_and_slopes
 from tanager.structure.dag import Dag, requisite_nodes
 
 SETTINGS = settings(max_examples=25, deadline=None)
@@ -90,31 +88,6 @@ def test_the_gradient_is_that_of_finite_differences_with_gaps_and_hidden_nodes(n
             assert gradient[node][cell] == pytest.approx(slope, abs=1e-7 * len(codes))
 
 
-@pytest.mark.parametrize("name", ["cll", "error", "squared", "margin", "mixed", "mixed-margin"])
-def test_with_no_gap_it_is_the_complete_case_objective_of_a_classifier(name):
-    """`parameters.objectives` goes through the class's cells and knows no junction tree."""
-    dag = Dag.augmented_naive_bayes([(), (0,), (1,), (0, 2)])
-    n_states = (2, 3, 2, 2, 3)
-    network = Network(random_network(0, list(n_states)).columns, dag, tables_of(dag, n_states, seed=1), "n4")
-    codes, weights = random_rows(network, 50, seed=2, gaps=0.0)
-    batch = batch_of(codes[:, :-1], codes[:, -1], n_states, weights)
-    cells = ClassCells.of(dag, n_states)
-    counts = cells.pack([count_rows(batch, family.nodes).reshape(family.shape(n_states)) for family in dag.families])
-    complete = Objective(cells, batch, name, True, 0.3 if name in MIXED else 0.0, counts)
-    value, slopes = complete(cells.pack([np.log(table) for table in network.tables]))
-    found, gradient = NetworkObjective(dag, n_states, codes, (4,), weights, name, alpha=0.3)(network.tables)
-    assert found == pytest.approx(value, rel=1e-12)
-    expected = cells.unpack(slopes, gradient)
-    for own, other in zip(gradient, expected, strict=True):
-        np.testing.assert_allclose(own, other, atol=1e-10)
-
-
-def tables_of(dag: Dag, n_states: tuple[int, ...], seed: int):
-    generator = np.random.default_rng(seed)
-    shapes = [family.shape(n_states) for family in dag.families]
-    return tuple(generator.dirichlet(np.ones(r), size=n) for n, r in shapes)
-
-
 @SETTINGS
 @given(networks(), st.integers(0, 1000))
 def test_a_table_moves_the_answer_only_if_the_query_needs_it(network, seed):
@@ -164,15 +137,6 @@ def test_rows_without_the_query_and_tables_it_does_not_need_have_no_slope():
 def test_an_unknown_objective_is_refused_by_name():
     with pytest.raises(OptionError, match="objective='cl' is not known; expected one of 'cll'"):
         NetworkObjective(Dag(((),)), (2,), np.array([[0]]), (0,), name="cl")
-
-
-def test_a_row_of_weight_two_is_two_rows():
-    network = random_network(1, [2, 2, 3, 2])
-    codes, _ = random_rows(network, 10, 1, 0.4)
-    twice = NetworkObjective(network.dag, network.n_states, np.vstack([codes, codes]), (0,))
-    heavy = NetworkObjective(network.dag, network.n_states, codes, (0,), np.full(10, 2.0))
-    assert twice(network.tables)[0] == pytest.approx(heavy(network.tables)[0], rel=1e-12)
-    assert heavy.log_probability(network.tables).sum() * 2 == pytest.approx(-heavy(network.tables)[0], rel=1e-12)
 
 
 @settings(max_examples=15, deadline=None)

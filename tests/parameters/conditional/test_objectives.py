@@ -9,9 +9,8 @@ from scipy.special import log_softmax
 from oracle import batch_of, count_rows, random_batch, take_rows
 from parameters.tasks import row_loss
 from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.conditional import compiled_pass
-from tanager.parameters.conditional.compiled_pass import CompiledPass
-from tanager.parameters.conditional.objectives import MIXED, POWERS, IndicatorPass, Objective
+from tanager.parameters.conditional import objectives
+from tanager.parameters.conditional.objectives import MIXED, POWERS, CompiledPass, IndicatorPass, Objective
 from tanager.runtime.resources import thread_limit
 from tanager.structure.dag import Dag
 
@@ -68,22 +67,14 @@ def tables_of(cells, beta, n_nodes=4):
 @pytest.mark.parametrize(
     ("name", "normalized"), [(n, k) for n in OBJECTIVES for k in (False, True) if n not in MIXED or k]
 )
-def test_the_value_is_that_of_the_formula_row_by_row(dag, name, normalized):
+def test_the_value_is_that_of_the_formula_row_by_row_and_the_gradient_the_limit_of_differences(dag, name, normalized):
     batch, cells, objective, beta = problem(dag, name, normalized)
     tables = list(tables_of(cells, beta))
     if normalized:
         for family in cells.families:
             tables[family.child] = log_softmax(tables[family.child], axis=1)
-    assert objective(beta)[0] == pytest.approx(by_hand(name, log_joint(dag, tables, batch), batch), rel=1e-12)
-
-
-@pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)
-@pytest.mark.parametrize(
-    ("name", "normalized"), [(n, k) for n in OBJECTIVES for k in (False, True) if n not in MIXED or k]
-)
-def test_gradients_are_the_limit_of_differences(dag, name, normalized):
-    _, _, objective, beta = problem(dag, name, normalized)
-    gradient = objective(beta)[1]
+    value, gradient = objective(beta)
+    assert value == pytest.approx(by_hand(name, log_joint(dag, tables, batch), batch), rel=1e-12)
     step = 1e-6
     for at in np.ndindex(beta.shape):
         higher, lower = beta.copy(), beta.copy()
@@ -91,19 +82,6 @@ def test_gradients_are_the_limit_of_differences(dag, name, normalized):
         lower[at] -= step
         difference = (objective(higher)[0] - objective(lower)[0]) / (2 * step)
         assert gradient[at] == pytest.approx(difference, abs=2e-7)
-
-
-@pytest.mark.parametrize("name", ["cll", "error", "squared", "margin"])
-def test_rows_repeated_are_rows_of_whole_weight(name):
-    batch = random_batch(1, 20, N_STATES)
-    cells = ClassCells.of(DAGS["tree"], N_STATES)
-    times = np.random.default_rng(2).integers(1, 4, 20)
-    weighted = batch_of(batch.codes, batch.class_codes, N_STATES, times)
-    beta = np.random.default_rng(3).normal(size=(cells.n_cells, 3))
-    one = Objective(cells, weighted, name)(beta)
-    other = Objective(cells, take_rows(batch, np.repeat(np.arange(20), times)), name)(beta)
-    assert one[0] == pytest.approx(other[0], rel=1e-12)
-    np.testing.assert_allclose(one[1], other[1], atol=1e-12)
 
 
 @pytest.mark.parametrize("dag", [DAGS["naive Bayes"], DAGS["tree"]])
@@ -128,32 +106,18 @@ def test_the_compiled_pass_equals_the_sparse_one(dag, n_classes, weighted):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_batches_change_no_digit_of_a_gradient(monkeypatch, n_classes):
-    monkeypatch.setattr(compiled_pass, "PART_LOOK_UPS", 1_000)
+def test_neither_threads_nor_batches_change_a_digit(monkeypatch, n_classes):
+    monkeypatch.setattr(objectives, "PART_LOOK_UPS", 1_000)
     batch, cells, _, beta = problem(DAGS["tree"], n_states=(3, 2, 2, n_classes), gaps=0.1, n_rows=5_000)
     odds = beta[:, :-1] - beta[:, -1:]
-    whole = CompiledPass(cells, [batch], 0)
     # A batch of one row may have no missing cell.
-    in_batches = CompiledPass(
-        cells, [take_rows(batch, range(*ends)) for ends in pairwise([0, 700, 701, 3_000, 5_000])], 0
-    )
-    assert len(whole._parts) == len(in_batches._parts) > 3
-    np.testing.assert_array_equal(in_batches(odds)[1], whole(odds)[1])
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_threads_change_no_digit(monkeypatch, n_classes):
-    monkeypatch.setattr(compiled_pass, "PART_LOOK_UPS", 1_000)
-    batch, cells, _, beta = problem(DAGS["tree"], n_states=(3, 2, 2, n_classes), n_rows=5_000)
-    rows = CompiledPass(cells, [batch], 0)
-    assert len(rows._parts) > 3
-    odds = beta[:, :-1] - beta[:, -1:]
-    found = []
-    for n_jobs in (1, 3):
+    batches = [take_rows(batch, range(*ends)) for ends in pairwise([0, 700, 701, 3_000, 5_000])]
+    gradients = []
+    for parts, n_jobs in (([batch], 1), ([batch], 3), (batches, 3)):
         with thread_limit(n_jobs):
-            found.append(rows(odds))
-    assert found[0][0] == found[1][0]
-    assert (found[0][1] == found[1][1]).all()
+            gradients.append(CompiledPass(cells, parts, 0)(odds)[1])
+    np.testing.assert_array_equal(gradients[1], gradients[0])
+    np.testing.assert_array_equal(gradients[2], gradients[0])
 
 
 def test_a_hundred_attributes_of_one_state_share_a_look_up():
@@ -165,27 +129,6 @@ def test_a_hundred_attributes_of_one_state_share_a_look_up():
     expected, slopes = IndicatorPass(cells, batch, 0)(odds)
     assert value == pytest.approx(expected)
     np.testing.assert_allclose(gradient, slopes, atol=1e-12)
-
-
-def test_families_share_look_ups_and_none_is_lost():
-    n_states = (2,) * 12 + (2,)
-    tree = Dag.augmented_naive_bayes([(), *((i // 2,) for i in range(11))])
-    batch = random_batch(0, 5_000, n_states)
-    cells = ClassCells.of(tree, n_states)
-    groups = compiled_pass.group_families(cells, batch.n_states, batch.n_rows)
-    assert sorted(f for _, families in groups for f in families) == list(range(13))
-    assert len(groups) <= 3
-    for attributes, families in groups:
-        assert all(set(cells.attributes[f]) <= set(attributes) for f in families)
-
-
-@pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)
-def test_packing_tables_and_unpacking_them_gives_them_back(dag):
-    cells = ClassCells.of(dag, N_STATES)
-    generator = np.random.default_rng(0)
-    tables = [generator.normal(size=family.shape(N_STATES)) for family in dag.families]
-    for before, after in zip(tables, cells.unpack(cells.pack(tables), tables), strict=True):
-        np.testing.assert_array_equal(before, after)
 
 
 @pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)

@@ -33,6 +33,8 @@ ERRORS_ALLOWED = 1.5
 ERRORS_TO_BEGIN = 2.0
 # A path is left once the loss rises so clearly, or so often in a row.
 CLEAR_ERRORS, RISES = 1.5, 2
+# A path that may be at a saddle goes on while the loss is within such a part of the one that its level began with.
+PLATEAU = 0.01
 FOLD_TOLERANCE, FOLD_MAX_ITER = 1e-2, 100
 # Strengths say how far effects spread, which more rows do not change, while they leave less to the prior.
 MAX_ROWS_FOR_FOLDS = 5_000
@@ -114,6 +116,7 @@ def choose_strengths(folds: Sequence[Fold]) -> Chosen:
     A level begins absent, at infinite strength. The folds are left at the effects of the prior that is chosen.
     """
     n_levels = max(fold.problem.prior.n_levels for fold in folds)
+    has_saddles = any(fold.problem.has_saddles for fold in folds)
     absent = (np.inf,) * n_levels
     weights = np.concatenate([fold.held_out.weights for fold in folds])
     if not len(weights):
@@ -132,7 +135,10 @@ def choose_strengths(folds: Sequence[Fold]) -> Chosen:
         points = [best]
         for strength in PATHS[min(level, len(PATHS) - 1)]:
             points.append(visit((*best.strengths[:level], strength, *best.strengths[level + 1 :])))
-            if _rises([point.losses for point in points], weights):
+            # A strong prior keeps the fit at a saddle, where hardly anything is lost, and a weaker one may leave it.
+            change = abs(means[points[-1].strengths] - means[best.strengths])
+            on_plateau = has_saddles and change <= PLATEAU * abs(means[best.strengths])
+            if not on_plateau and _rises([point.losses for point in points], weights):
                 break
         losses = [point.losses for point in points]
         chosen = strongest_good(losses, weights)
@@ -163,13 +169,13 @@ def _rises(losses: list[Array], weights: Array) -> bool:
     return excess_errors(losses[-1], losses[int(np.argmin(means))], weights) > CLEAR_ERRORS
 
 
-def strongest_good(losses: list[Array], weights: Array, errors_allowed: float = ERRORS_ALLOWED) -> int:
-    """The first whose mean exceeds the lowest by at most so many standard errors of their difference.
+def strongest_good(losses: list[Array], weights: Array) -> int:
+    """The first whose mean exceeds the lowest by at most `ERRORS_ALLOWED` standard errors of their difference.
 
     On a hundred rows the lowest mean is often a weak prior by luck; the error of the paired difference knows.
     """
     best = losses[int(np.argmin([mean_loss(each, weights) for each in losses]))]
-    good = (excess_errors(each, best, weights) <= errors_allowed for each in losses)
+    good = (excess_errors(each, best, weights) <= ERRORS_ALLOWED for each in losses)
     return next(position for position, is_good in enumerate(good) if is_good)
 
 

@@ -28,8 +28,8 @@ from tanager.arrays import Array
 from tanager.parameters.conditional.penalized import Penalized, Step
 
 Problem = Callable[[Array], tuple[float, Array]]
-Rule = Callable[[list[float], Array], tuple[float, float]]
-"""What is left to gain and what may be, given the values so far and the gradient at the last of them."""
+Rule = Callable[[list[float], Array, Array], str | None]
+"""Why a descent ends, None if it goes on: given the values so far, and the gradient and effects at the last of them."""
 
 # So many steps that together gain less than a quarter of the goal are taken for the end.
 SLOW_STEPS = 10
@@ -47,7 +47,7 @@ UNPROVED = 0.01
 DAMPING = 0.1
 # Of the goal, for the steps: solving for the intercepts changes the other slopes a little.
 BEFORE_INTERCEPTS = 0.25
-DIFFERENCE, NO_SLOPE, MAX_SOLVES = 1e-4, 1e-9, 6
+DIFFERENCE, NO_SLOPE, HARDLY_ANY, MAX_SOLVES = 1e-4, 1e-9, 1e-4, 30
 # A point without slope is a saddle where the curvature in some direction is below minus this part of the largest.
 NEGATIVE_CURVATURE = 1e-3
 # Directions in which curvature is looked for, steps away from a saddle that are tried, and saddles left in a descent.
@@ -95,13 +95,17 @@ def minimize_closely(problem: Penalized, u: Array, max_iter: int, tol: float, bo
     many = problem.n_rows > MAX_ROWS_FOR_EACH
     goal = 2.0 * tol**2 * (problem.n_rows if many else 1.0)
 
-    def rule(values: list[float], gradient: Array) -> tuple[float, float]:
+    def rule(values: list[float], gradient: Array, u: Array) -> str | None:
         if problem.bounded and not many:
-            return problem.gap_bound(gradient), BEFORE_INTERCEPTS * goal
-        left = min(0.5 * float(gradient @ gradient) / SMALL_GRADIENT, _latest_gain(values) / SMALL_GAIN)
-        return left, goal if many else UNPROVED * goal
+            near = problem.gap_bound(gradient) <= BEFORE_INTERCEPTS * goal
+        else:
+            left = min(0.5 * float(gradient @ gradient) / SMALL_GRADIENT, _latest_gain(values) / SMALL_GAIN)
+            near = left <= (goal if many else UNPROVED * goal)
+        if near:
+            return "tolerance"
+        return "bound" if np.abs(u).max(initial=0.0) > bound else None
 
-    descent = descend(problem, u, max_iter, rule, bound)
+    descent = descend(problem, u, max_iter, rule)
     if problem.bounded:
         _solve_intercepts(problem, descent)
     if descent.end == "max_iter":
@@ -119,34 +123,27 @@ def minimize(
 ) -> Descent:
     """Descend from effects u until about `tol` times (the value + a hundredth for each row) is left to gain.
 
+    `enough` sees the effects of every iteration, and may end the descent.
+
     Half the squared norm of the scaled gradient is what a step would gain if the scaled Hessian were the identity; it
     is not much less in the directions a prior bounds, and on 12 tables this half was what was left within a factor
     of ten. Where the Hessian is far from the identity (hundreds of pairs that repeat each other) it says too much: the
     descent also ends when `SLOW_STEPS` steps gain less than a quarter of that.
     """
 
-    def rule(values: list[float], gradient: Array) -> tuple[float, float]:
+    def rule(values: list[float], gradient: Array, u: Array) -> str | None:
+        if enough is not None and enough(u):
+            return "asked"
         left = min(0.5 * float(gradient @ gradient), 4.0 * _latest_gain(values))
-        return left, tol * (values[-1] + problem.n_rows / 100.0)
+        return "tolerance" if left <= tol * (values[-1] + problem.n_rows / 100.0) else None
 
-    return descend(problem, u, max_iter, rule, enough=enough)
+    return descend(problem, u, max_iter, rule)
 
 
-def descend(
-    problem: Penalized,
-    u: Array,
-    max_iter: int,
-    rule: Rule,
-    bound: float = np.inf,
-    enough: Callable[[Array], bool] | None = None,
-) -> Descent:
-    """Descend from effects u until a rule says that as little is left as was asked for.
-
-    bound   an effect beyond it ends the descent
-    enough  sees the effects of every iteration, and may end the descent
-    """
+def descend(problem: Penalized, u: Array, max_iter: int, rule: Rule) -> Descent:
+    """Descend from effects u until a rule ends it; saddles are left."""
     descent = Descent(u)
-    _follow_slope(problem, descent, max_iter, rule, bound, enough)
+    _follow_slope(problem, descent, max_iter, rule)
     for _ in range(MAX_SADDLES if problem.has_saddles else 0):
         if descent.end not in ("tolerance", "precision"):
             break
@@ -154,18 +151,11 @@ def descend(
         if lower is None:
             break
         descent.u, descent.is_minimum = problem.to_effects(lower), None  # the descent goes on, and may stop anywhere
-        _follow_slope(problem, descent, max_iter, rule, bound, enough)
+        _follow_slope(problem, descent, max_iter, rule)
     return descent
 
 
-def _follow_slope(
-    problem: Penalized,
-    descent: Descent,
-    max_iter: int,
-    rule: Rule,
-    bound: float,
-    enough: Callable[[Array], bool] | None,
-) -> None:
+def _follow_slope(problem: Penalized, descent: Descent, max_iter: int, rule: Rule) -> None:
     """Go on from where the descent is, until `descend` should end or there is no slope."""
     n_before, descent.end = len(descent.values), "max_iter"
     steps = lbfgs(problem, problem.to_vector(descent.u), max_iter - max(0, n_before - 1), problem.remembered_steps())
@@ -174,16 +164,10 @@ def _follow_slope(
         descent.u = problem.to_effects(vector)
         descent.values.append(value)
         descent.gradient_norms.append(float(np.linalg.norm(gradient)))
-        left, goal = rule(descent.values[n_before:], gradient)
-        if enough is not None and enough(descent.u):
-            descent.end = "asked"
-        elif left <= goal:
-            descent.end = "tolerance"
-        elif np.abs(descent.u).max(initial=0.0) > bound:
-            descent.end = "bound"
-        elif _latest_gain(descent.values[n_before:]) <= 0.0:
-            descent.end = "precision"
-        if descent.end != "max_iter":
+        values = descent.values[n_before:]
+        end = rule(values, gradient, descent.u) or ("precision" if _latest_gain(values) <= 0.0 else None)
+        if end is not None:
+            descent.end = end
             return
     if len(descent.values) <= max_iter:
         descent.end = "precision"
@@ -205,6 +189,14 @@ def best_start(problem: Penalized, u: Array, n_starts: int, max_iter: int, tol: 
     best = min(others, key=lambda end: end.values[-1], default=first)
     left = tol * (first.values[-1] + problem.n_rows / 100.0)
     return best.u if best.values[-1] < first.values[-1] - left else first.u
+
+
+def is_lower_at(problem: Penalized, descent: Descent, bound: float) -> bool:
+    """Whether the objective falls where the largest effect goes on to the bound: then the optimum is out there."""
+    u = descent.u.copy()
+    largest = np.unravel_index(np.abs(u).argmax(), u.shape)
+    u[largest] = np.copysign(bound, u[largest])
+    return problem(problem.to_vector(u))[0] < descent.values[-1]
 
 
 def look_below(problem: Problem, vector: Array) -> tuple[bool, Array | None]:
@@ -243,22 +235,20 @@ def lowest_curvature(problem: Problem, vector: Array, gradient: Array) -> tuple[
 
 
 def _solve_intercepts(problem: Penalized, descent: Descent) -> None:
-    """Newton's method for what nothing pulls back, with the Hessian at its start; sets the bound of the descent."""
+    """A descent over what nothing pulls back alone, until it has hardly any slope; sets the bound of the descent."""
     vector, places = problem.to_vector(descent.u), problem.unpenalized
-    value, gradient = problem(vector)
-    if len(places):
-        columns = []
-        for place in places:
-            moved = vector.copy()
-            moved[place] += DIFFERENCE
-            columns.append((problem(moved)[1] - gradient)[places] / DIFFERENCE)
-        inverse = np.linalg.pinv(np.array(columns), rcond=1e-8)  # adding the same to all classes changes nothing
-        for _ in range(MAX_SOLVES):
-            if np.abs(gradient[places]).max() <= NO_SLOPE:
-                break
-            vector = vector.copy()
-            vector[places] -= inverse @ gradient[places]
-            value, gradient = problem(vector)
+    evaluated: dict[bytes, tuple[float, Array]] = {}
+
+    def of_intercepts(intercepts: Array) -> tuple[float, Array]:
+        vector[places] = intercepts
+        value, gradient = evaluated[intercepts.tobytes()] = problem(vector)
+        return value, gradient[places]
+
+    for intercepts, _, slopes in lbfgs(of_intercepts, vector[places], MAX_SOLVES):
+        value, gradient = evaluated[intercepts.tobytes()]
+        vector[places] = intercepts
+        if np.abs(slopes).max(initial=0.0) <= max(NO_SLOPE, HARDLY_ANY * float(np.linalg.norm(gradient))):
+            break
     descent.u = problem.to_effects(vector)
     descent.values[-1], descent.gradient_norms[-1] = value, float(np.linalg.norm(gradient))
     descent.bound = problem.gap_bound(gradient)

@@ -28,7 +28,7 @@ from tanager.parameters.conditional.cross_validation import (
     choose_strengths,
     split_folds,
 )
-from tanager.parameters.conditional.descent import DAMPING, Descent, best_start, minimize, minimize_closely
+from tanager.parameters.conditional.descent import DAMPING, Descent, best_start, is_lower_at, minimize, minimize_closely
 from tanager.parameters.conditional.network_objective import MissingObjective, count_rows_to_infer
 from tanager.parameters.conditional.objectives import MIXED, POWERS, Objective, worth_compiling
 from tanager.parameters.conditional.penalized import PRIORS, Penalized
@@ -59,7 +59,9 @@ class ConditionalTrace(ParameterTrace):
     passes_on_folds      over the rows of folds
     end                  why the descent stopped
     optimum              "global within so many nats"; "global, how near is not known" where there is only one but no
-                         bound; "local, the best of so many starts" or "at infinity, ..."; "saddle"; else "maybe local"
+                         bound; "local, the best of so many starts" or "at infinity, ..." where the largest effect would
+                         go on to the bound; "saddle"; else "maybe local". "without effects, ..." where there may be
+                         several optima and the strengths are infinite; "not sought, ..." for stopping="cross-tuning"
     bound                nats by which the objective can be above the global optimum at most; None if not known
     p_bound              how far P(class | row) of a training row can be from that at the optimum at most
     by_iteration         mean validation loss after 0, 1, ... iterations, for stopping="cross-tuning"
@@ -110,6 +112,8 @@ class Conditional(ParameterLearner):
         Share of the joint log likelihood in what is mixed, from 0 (`cll`, `margin`) to 1 (frequencies); None means 0.5.
     stopping : "tolerance" or "cross-tuning"
         When to stop: when little is left to gain, or after the number of iterations that was best on held-out folds.
+        The latter count from the prior's centre or the frequencies (a saddle there is left before), so few rows can
+        stop them far above every optimum.
     max_iter : int
         Most iterations of the optimiser.
     tol : float
@@ -119,7 +123,7 @@ class Conditional(ParameterLearner):
     starts : int
         For structures whose canonical form is not perfect, which may have several optima: the fit with the lowest
         objective is taken of so many, one from the prior's centre or the frequencies, the others from random tables;
-        "cross-tuning" counts iterations from the first alone. A point without slope that is no optimum, a saddle, is
+        "cross-tuning" has the first alone. A point without slope that is no optimum, a saddle, is
         left along its direction of most negative curvature.
     """
 
@@ -224,7 +228,7 @@ class ConditionalFit:
             descent = minimize(problem, problem.zero, n_iterations, 0.0)
         else:
             bound = BOUND if problem.free else np.inf
-            if self._n_starts > 1:
+            if self._n_starts > 1 and not problem.without_effects:
                 start = best_start(problem, start, self._n_starts, FOLD_MAX_ITER, FOLD_TOLERANCE)
             descent = minimize_closely(problem, start, self._options.max_iter, self._options.tol, bound)
             self._warn_if_separated(descent, problem)
@@ -235,7 +239,7 @@ class ConditionalFit:
             f"{n_passes} passes over the rows: {descent.end}"
         )
         network, marginal_difference = self._network(problem.beta(descent.u))
-        optimum, p_bound = self._describe_optimum(descent, problem)
+        optimum, p_bound = self._describe_optimum(descent, problem, chosen)
         trace = ConditionalTrace(
             strength=chosen.strengths,
             held_out=tuple(chosen.losses.items()),
@@ -262,13 +266,18 @@ class ConditionalFit:
         least = self._task.counts.rows.outline.least_weight
         return 1.0 if least is None else least
 
-    def _describe_optimum(self, descent: Descent, problem: Penalized) -> tuple[str, float | None]:
+    def _describe_optimum(self, descent: Descent, problem: Penalized, chosen: Chosen) -> tuple[str, float | None]:
         """`optimum` and `p_bound` of the trace; the bound is one of P for the conditional likelihood alone."""
         bound = descent.bound
+        if self._options.stopping == "cross-tuning" and descent.end == "max_iter":
+            return "not sought, held-out folds chose the number of iterations", None
+        if problem.has_saddles and problem.without_effects:
+            return "without effects, as all strengths are infinite" + _describe_refused(chosen), None
         if descent.is_minimum is False:
             return "saddle", None
         if descent.is_minimum or (descent.end == "bound" and problem.has_saddles):
-            where = "at infinity" if descent.end == "bound" else "local"
+            at_infinity = descent.end == "bound" or (problem.free and is_lower_at(problem, descent, BOUND))
+            where = "at infinity" if at_infinity else "local"
             return f"{where}, the best of {self._n_starts} start{'s' * (self._n_starts > 1)}", None
         if bound is None:
             return "global, how near is not known" if problem.objective.convex else "maybe local", None
@@ -360,6 +369,15 @@ class ConditionalFit:
             counts = task.counts.tables(task.dag.families)
             others = tuple(_plain_frequencies(counted.reshape(-1, counted.shape[-1])) for counted in counts)
         return task.network(cells.unpack(np.exp(cells.log_normalize(beta)), others)), None
+
+
+def _describe_refused(chosen: Chosen) -> str:
+    """Strengths that held-out folds liked better than those chosen, though not clearly; nothing if there are none."""
+    if not chosen.losses:
+        return ""
+    best = min(chosen.losses, key=chosen.losses.__getitem__)
+    loss, lowest = chosen.losses[chosen.strengths], chosen.losses[best]
+    return f"; {best} had a held-out loss of {lowest:.4g} for {loss:.4g}, not clearly less" if lowest < loss else ""
 
 
 def _plain_frequencies(counted: NDArray[np.number]) -> Array:

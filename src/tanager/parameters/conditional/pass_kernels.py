@@ -1,4 +1,4 @@
-"""The compiled passes of `compiled_pass`: look-ups, residuals, and their sums back into the tables.
+"""The passes of `CompiledPass`: look-ups, residuals, and their sums back into the tables.
 
 A pass takes the rows first .. last of a column-major code matrix in blocks that stay in cache: the positions of all
 groups, the log odds against the last class, the residuals, and these scattered to the same positions. Tables hold log

@@ -116,6 +116,11 @@ class Penalized:
         return self.prior.log_entries == 0.0 and bool((self.prior.levels == FREE).all())
 
     @property
+    def without_effects(self) -> bool:
+        """Whether all effects of the prior's levels are absent, at infinite strength."""
+        return self.prior.n_levels > 0 and not (self._used & (self.prior.levels >= 0)[:, : self._used.shape[1]]).any()
+
+    @property
     def bounded(self) -> bool:
         """Whether the prior bounds the curvature from below, but for the intercepts of the classes."""
         return self.objective.convex and self.prior.log_entries == 0.0 and not self.free
