@@ -155,3 +155,11 @@ def test_an_attribute_without_any_value_changes_nothing(structure, criterion, na
     one, other = (fitted(structure, "frequency", rows, y, criterion=criterion) for rows in (X, with_empty))
     assert not [edge for edge in other.network_.edges if edge[0] == name]
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(with_empty), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_any_order_of_few_rows_gives_the_same_conditional_tables_bit_for_bit(seed):
+    X, y = small_table(seed)
+    order = np.random.default_rng(seed).permutation(len(y))
+    one, other = (fitted("tan", "conditional", X.iloc[rows], y.iloc[rows]) for rows in (slice(None), order))
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))

@@ -204,15 +204,16 @@ class ConditionalFit:
     """One run of `Conditional`: the problem of the training table, and of parts of it."""
 
     def __init__(self, task: ParameterTask, options: Conditional) -> None:
-        perfect = is_perfect_for(task.dag, task.dag.n_nodes - 1)
-        if not perfect and task.counts.rows.place == "memory":  # among several optima the last digits may decide
-            rows = task.counts.rows.map(in_canonical_order, "order")
-            task = replace(task, counts=task.counts.of_rows(rows))
+        perfect, rows = is_perfect_for(task.dag, task.dag.n_nodes - 1), task.counts.rows
+        self._cells = ClassCells.of(task.dag, task.counts.n_states)
+        self._compiled = worth_compiling(self._cells, rows)  # for all rows, then for parts of them too
+        if rows.place == "memory" and not (perfect and self._compiled):
+            # The last digits may decide among several optima, and by 1e-5 of P where few rows end a descent early.
+            # Many rows with one optimum do not repay the sort.
+            task = replace(task, counts=task.counts.of_rows(rows.map(in_canonical_order, "order")))
         self._task = task
         self._options = options
         self._strengths = options.strengths
-        self._cells = ClassCells.of(task.dag, task.counts.n_states)
-        self._compiled = worth_compiling(self._cells, task.counts.rows)  # for all rows, then for parts of them too
         self._incomplete = bool(task.counts.rows.incomplete.any())
         self._normalized = self._normalizes(task.dag)
         self._n_starts = 1 if perfect or options.stopping == "cross-tuning" else options.starts
