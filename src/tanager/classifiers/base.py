@@ -198,7 +198,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         _, codes = encode_table(now, X)
         logs = now.predict_log_proba(X)
         with thread_limit(now.n_jobs):
-            return posterior.interval(codes, logs, share, now.missing_rule_)
+            return posterior.interval(codes, logs, share, now.missing_rule_, float(now.class_count_.sum()))
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

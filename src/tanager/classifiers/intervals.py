@@ -88,7 +88,8 @@ class Preparation:
         pairs = clf.model_.pairs if clf.model_.kind == "effects" else ()
         columns = clf.model_.columns[:n_attributes]
         order = clf.encoder_.schema.learning_order
-        return reference_posterior(columns, order, clf.feature_importances_, pairs, self.rows())
+        strength = clf.feature_importances_
+        return reference_posterior(columns, order, strength, pairs, self.rows(), clf.missing_rule_)
 
     def _dirichlet(self) -> DirichletPosterior:
         network = cast(Network, self.clf.model_)

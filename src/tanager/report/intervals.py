@@ -86,7 +86,8 @@ def _deviations(clf: TableClassifier, posterior: AnyPosterior, terms: list[tuple
 
 
 def _ends(clf: TableClassifier, posterior: AnyPosterior, codes: Codes) -> str | None:
-    interval = posterior.interval(codes, clf.missing_rule_.log_posterior(codes), LEVEL, clf.missing_rule_)
+    rule, n_training = clf.missing_rule_, float(clf.class_count_.sum())
+    interval = posterior.interval(codes, rule.log_posterior(codes), LEVEL, rule, n_training)
     packed = pack(np.round(np.stack([interval.lower, interval.upper], axis=2) * 65_535).astype(np.uint16))
     return packed if len(packed) <= MAX_BYTES else None
 

@@ -28,7 +28,7 @@ class BootstrapPosterior:
 
     rules: tuple[MissingRule, ...]
 
-    def interval(self, codes: Codes, logs: Array, level: float, rule: MissingRule) -> Interval:
+    def interval(self, codes: Codes, logs: Array, level: float, rule: MissingRule, n_training: float) -> Interval:
         """Of P(class | row), around the classifier's own; of few draws by quantiles of Student's t."""
         return around(log_odds_of_each(logs), self.deviations(codes, logs), self.reach(level))
 
