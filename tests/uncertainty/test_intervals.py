@@ -140,7 +140,9 @@ def sparse_table():
     """A class that 20 columns tell nearly, 70 % of whose cells are missing."""
     rng = np.random.default_rng(0)
     y = rng.choice(3, size=300, p=[0.7, 0.25, 0.05])
-    X = pd.DataFrame({f"x{k}": np.where(rng.random(300) < 0.9, (y + k) % 3, rng.integers(3, size=300)) for k in range(20)})
+    X = pd.DataFrame(
+        {f"x{k}": np.where(rng.random(300) < 0.9, (y + k) % 3, rng.integers(3, size=300)) for k in range(20)}
+    )
     return X.astype(str).mask(rng.random(X.shape) < 0.7), y
 
 

@@ -204,10 +204,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
     def feature_importances_(self) -> NDArray[np.float64]:
         """(n_features,) how strong each attribute is, in nats; zero for one without effect. No rows are needed.
 
-        With effects it is the root mean square of what the attribute adds to the log odds of a class against the
-        others, over the training densities, the effect of a pair being shared by its two; with tables the information
-        that attribute and class give of each other when the attribute's other parents are known, in the model's own
-        distribution.
+        In an additive model it is how far the attribute moves the log odds of a class against the others: the root mean
+        square over the training rows. Half of the effect of a pair counts for each of its two attributes. In a network
+        it is the conditional mutual information of attribute and class given the attribute's other parents.
         """
         check_is_fitted(self)
         return attribute_importance(self.model_)[: self.n_features_in_]
