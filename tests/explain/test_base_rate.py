@@ -53,9 +53,7 @@ MODELS = [
 
 
 @pytest.mark.parametrize("clf", MODELS, ids=repr)
-def test_base_rate_and_contributions_add_up_to_the_log_odds_predicted_and_a_file_keeps_them(
-    clf, tmp_path
-):
+def test_base_rate_and_contributions_add_up_to_the_log_odds_predicted_and_a_file_keeps_them(clf, tmp_path):
     X, y = table(1)
     clf = clone(clf).fit(X, y)
     save_model(clf, tmp_path / "model.json")

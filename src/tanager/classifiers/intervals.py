@@ -20,9 +20,8 @@ from tanager.parameters import Frequency
 from tanager.table.rows import EncodedBatch
 from tanager.table.stream.source import is_stream
 from tanager.table.training_table import TrainingTable, weigh_classes
-from tanager.uncertainty.bootstrap import BootstrapPosterior, draw_weights
 from tanager.uncertainty.dirichlet import DirichletPosterior, dirichlet_posterior
-from tanager.uncertainty.posterior import AnyPosterior
+from tanager.uncertainty.posterior import AnyPosterior, BootstrapPosterior, draw_weights
 from tanager.uncertainty.reference import ReferencePosterior, TrainingRows, reference_posterior
 
 if TYPE_CHECKING:

@@ -17,12 +17,9 @@ from tanager.arrays import Array
 from tanager.decide.decision import ASK, Decision, best_other
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.metrics import Probabilities
+from tanager.metrics.basic import PERCENTILES, bootstrap
 
 ClassCodes = NDArray[np.integer]
-
-PERCENTILES = (2.5, 97.5)
-MAX_DRAWS, MIN_DRAWS = 1000, 200
-CELLS_IN_ALL_DRAWS = 20_000_000
 
 
 def tune_for_sensitivity(
@@ -178,11 +175,9 @@ def _net_benefits(table: Array, means: Array, positive: int | None) -> list[floa
 
 def _intervals(costs: Array, weights: Array) -> tuple[Array, Array]:
     """The ends of a 95 % interval of the mean of each column, by the percentiles of a bootstrap over rows."""
-    n_rows = len(costs)
-    generator = np.random.default_rng(0)
-    draws = np.empty((int(np.clip(CELLS_IN_ALL_DRAWS // costs.size, MIN_DRAWS, MAX_DRAWS)), costs.shape[1]))
-    for draw in draws:
-        times = weights * np.bincount(generator.integers(n_rows, size=n_rows), minlength=n_rows)
-        draw[:] = times @ costs / max(times.sum(), np.finfo(float).tiny)
+    draws = []
+    for times in bootstrap(len(costs), costs.size):
+        drawn = weights * times
+        draws.append(drawn @ costs / max(drawn.sum(), np.finfo(float).tiny))
     low, high = np.percentile(draws, PERCENTILES, axis=0)
     return low, high

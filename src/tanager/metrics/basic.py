@@ -5,6 +5,7 @@ All take P(class | row), shape (n_rows, n_classes), and `class_codes` (n_rows,),
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -129,19 +130,24 @@ def measure_intervals(
     by_row = np.column_stack([right, -log_true(probabilities, class_codes), squared_errors(probabilities, class_codes)])
     truth = one_hot(class_codes, n_classes)
     areas = [ClassArea(p, is_class) for p, is_class in zip(probabilities.T, truth.T, strict=True)]
-    n_draws = int(np.clip(CELLS_IN_ALL_DRAWS // probabilities.size, MIN_DRAWS, MAX_DRAWS))
-    generator = np.random.default_rng(random_state)
-    draws = np.empty((n_draws, len(Measures._fields)))
-    for draw in draws:
-        times = np.bincount(generator.integers(len(distinct), size=len(distinct)), minlength=len(distinct))
+    rows = []
+    for times in bootstrap(len(distinct), probabilities.size, random_state):
         weights = times[unit].astype(np.float64)
-        draw[:3] = weights @ by_row / weights.sum()
-        draw[3] = mean_area(np.array([area(weights) for area in areas]))
+        area = mean_area(np.array([area(weights) for area in areas]))
+        rows.append([*(weights @ by_row / weights.sum()), area])
+    draws = np.array(rows)
     low, high = (_percentiles(draws, percentile) for percentile in PERCENTILES)
     if right.all() or not right.any():  # no draw differs, and the interval of a share still has a width
         ends = Share(int(right[0]) * len(distinct), len(distinct)).interval
         return low._replace(accuracy=ends[0]), high._replace(accuracy=ends[1])
     return low, high
+
+
+def bootstrap(n_units: int, n_cells: int, random_state: int = 0) -> Iterator[NDArray[np.intp]]:
+    """Draws of as many units as there are, with replacement: (n_units,) how often each is in. Few of many cells."""
+    generator = np.random.default_rng(random_state)
+    for _ in range(int(np.clip(CELLS_IN_ALL_DRAWS // n_cells, MIN_DRAWS, MAX_DRAWS))):
+        yield np.bincount(generator.integers(n_units, size=n_units), minlength=n_units)
 
 
 def _percentiles(draws: NDArray[np.float64], percentile: float) -> Measures:

@@ -10,12 +10,12 @@ import numpy as np
 from tanager.additive.importance import effect_strength
 from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array
-from tanager.classifiers.importance import edge_strength
+from tanager.classifiers.base import edge_strength
 from tanager.errors import OptionError
 from tanager.explain.explanation import RowExplanation
 from tanager.network.tree_average import TreeAverageNetwork
+from tanager.plots.charts import BLUE, FONT_SIZE, TEXT_COLOUR, shorten, text_inches
 from tanager.plots.network_layout import BOX_HEIGHT, Layout, drawn_parents
-from tanager.plots.style import BLUE, FONT_SIZE, TEXT_COLOUR, shorten, text_inches
 from tanager.structure.dag import Dag
 
 if TYPE_CHECKING:

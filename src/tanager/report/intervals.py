@@ -14,10 +14,9 @@ from tanager.report.json_page import Json, pack, to_page_json
 from tanager.report.model_section import describe_missing, describe_numbers, describe_trees
 from tanager.report.quality_section import is_training_table
 from tanager.runtime.progress import working
-from tanager.uncertainty.bootstrap import BootstrapPosterior
 from tanager.uncertainty.dirichlet import DirichletPosterior
 from tanager.uncertainty.interval import reach
-from tanager.uncertainty.posterior import AnyPosterior
+from tanager.uncertainty.posterior import AnyPosterior, BootstrapPosterior
 from tanager.uncertainty.reference import ReferencePosterior
 
 LEVEL = 0.9

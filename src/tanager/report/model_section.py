@@ -12,8 +12,7 @@ import numpy as np
 from tanager.additive.forest import Forest
 from tanager.additive.importance import effect_strength
 from tanager.additive.model import AdditiveModel, AnyModel
-from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.importance import term_strength
+from tanager.classifiers.base import TableClassifier, term_strength
 from tanager.edits.edit import model_digest
 from tanager.errors import MemoryLimitError
 from tanager.explain import explain
