@@ -174,10 +174,10 @@ class CostDecision(Decision):
 
 @dataclass(frozen=True)
 class ThresholdDecision(Decision):
-    """A class is decided for where its probability is at least the threshold, else the most probable other class.
+    """Decide for a class where its probability is at least the threshold, else for the most probable other class.
 
     positive   the class
-    threshold  from 0 up; what is above 1 nobody reaches
+    threshold  from 0 on; no row reaches one above 1
 
     >>> rule = ThresholdDecision(("healthy", "ill"), "ill", 0.1)
     >>> rule.choose(np.array([[0.95, 0.05], [0.8, 0.2]])).tolist()

@@ -60,7 +60,7 @@ def _shares(
 
 
 def _between(values: Array, n_reached: int) -> float:
-    """A threshold that the first so many of the descending values reach, and no other: halfway to the next."""
+    """A threshold that the first `n_reached` of the descending values reach, and no other: halfway to the next."""
     above = values[n_reached - 1] if n_reached else max(1.0, float(np.nextafter(values[0], 2.0)))
     below = values[n_reached] if n_reached < len(values) else 0.0
     halfway = float(above + below) / 2
@@ -80,8 +80,8 @@ class RuleCost:
     rule         in words
     cost         the mean over the rows
     low, high    the ends of its 95 % interval, by a bootstrap over rows
-    net_benefit  what is saved per row against treating no one, in units of a class that is found (Vickers and Elkin
-                 2006): with threshold t it is TP / n - t / (1 - t) FP / n; None where there is no one such class
+    net_benefit  what is saved per row compared with treating no one, in units of one case found (Vickers and Elkin
+                 2006): with threshold t it is TP / n - t / (1 - t) FP / n; None where no class is the event
     """
 
     rule: str

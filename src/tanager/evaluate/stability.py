@@ -146,7 +146,7 @@ def stability(
     n_draws: int = 30,
     random_state: int = 0,
 ) -> Stability:
-    """Fit a classifier many times to rows with random weights, and count which edges, pairs and directions stay.
+    """Fit a classifier many times to rows of random weights, and count how often edges, pairs and directions occur.
 
     Parameters
     ----------

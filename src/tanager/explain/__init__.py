@@ -69,8 +69,8 @@ def explain(
     X : table, optional
         Rows to explain, one by one.
     y : array of classes, optional
-        With it the rows of X measure how much the model loses without each attribute, or each main and pair effect of
-        an additive model. Take rows it has not seen.
+        With y, the result has how much the log-loss on these rows rises without each attribute, or without each main and
+        pair effect of an additive model. Use rows that the model was not fitted to.
     against : class, optional
         The class to compare with; by default each row's second most probable one.
     sample_weight : array, optional
