@@ -14,7 +14,7 @@ from tanager.additive.model import AnyModel
 from tanager.arrays import Array, Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import OptionError
-from tanager.explain.cells import ExplainedRows, in_state
+from tanager.explain.explanation import ExplainedRows, in_state
 from tanager.runtime.resources import thread_limit
 from tanager.table.schema import Category as State
 from tanager.table.schema import ColumnSchema

@@ -12,7 +12,7 @@ from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier, edge_strength, term_strength
 from tanager.classifiers.coded_table import add_hidden_codes, read_labelled
 from tanager.errors import DataError, OptionError
-from tanager.explain.cells import Model, network_of
+from tanager.explain.explanation import Model, network_of
 from tanager.html_table import bars, html_table
 from tanager.table.read_columns import make_frame
 

@@ -18,7 +18,7 @@ from tanager.errors import MemoryLimitError
 from tanager.explain import explain
 from tanager.missing.rule import MissingRule
 from tanager.network.network import Network
-from tanager.plots.network_layout import BOX_HEIGHT, Layout
+from tanager.plots.network import BOX_HEIGHT, Layout
 from tanager.report.curves import term_chances
 from tanager.report.data_section import PageRows
 from tanager.report.json_page import Json, number, pack, pack_rounded, rounded
