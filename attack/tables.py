@@ -89,7 +89,7 @@ def attack_table(number: int, seed: int, counted: bool) -> bool:
         "missing": str(rng.choice(["auto", "skip", "category"])),
         "categorical_features": str(rng.choice(["from_dtype", "all"])),
         "discretizer": [None, "quantile", "mdlp"][rng.integers(3)],
-        "handle_unknown": str(rng.choice(["marginalize", "error"])),
+        "handle_unknown": str(rng.choice(["average", "error"])),
     }
     clf = _classifier(structure, parameters, options)
     n_rows = int(rng.choice([2, 7, 30, 60]))

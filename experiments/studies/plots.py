@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tanager.arrays import Array
-from tanager.plots.style import BLUE, ORANGE
+from tanager.plots.charts import BLUE, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

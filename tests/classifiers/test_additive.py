@@ -173,6 +173,15 @@ def test_no_change_to_missing_is_proposed_and_a_missing_cell_stays(rows):
                 assert not pd.isna(X.iloc[row][cell.attribute])
 
 
+def test_none_in_a_query_is_the_missing_state_where_there_is_one():
+    X = pd.DataFrame({"a": ["x", "y", None] * 40, "b": ["u", "v"] * 60})
+    clf = AdditiveClassifier(trees=False).fit(X, (X["a"].isna()).astype(int))
+    label = clf.model_.columns[0].states[-1]
+    assert clf.query({"a": None}) == clf.query({"a": label}) != clf.query()
+    with pytest.raises(OptionError, match="node 'b' has no state None"):
+        clf.query({"b": None})
+
+
 @pytest.mark.parametrize(("option", "value"), [("missing", "category"), ("handle_unknown", "marginalize")])
 def test_only_the_meanings_of_the_contract_are_taken(rows, option, value):
     with pytest.raises(OptionError, match=f"{option}='{value}' is not known"):

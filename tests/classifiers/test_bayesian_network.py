@@ -175,6 +175,7 @@ def test_bad_training_data_get_one_clear_message(X, y, message):
         ({"parameters": Frequency}, "not its class"),
         ({"engine": "cuda"}, "engine='cuda' is not known"),
         ({"missing": "drop"}, "missing='drop' is not known"),
+        ({"handle_unknown": "marginalize"}, "handle_unknown='marginalize' is not known"),
         ({"handle_unknown": "ignore"}, "handle_unknown='ignore' is not known"),
         ({"discretizer": 3}, "discretizer=3 is not known"),
     ],
@@ -183,6 +184,13 @@ def test_unknown_options_list_the_valid_ones_nearest_first(options, message):
     X, y = iris()
     with pytest.raises(OptionError, match=message):
         BayesianNetworkClassifier(**options).fit(X, y)
+
+
+def test_too_many_classes_for_folds_are_refused_and_the_hint_works():
+    X, y = np.zeros((501, 1)), np.arange(501)
+    with pytest.raises(DataError, match=r"has 501 values; .* at most 500 classes.\nHint: .*parameters='frequency'"):
+        BayesianNetworkClassifier().fit(X, y)
+    assert len(BayesianNetworkClassifier(parameters="frequency").fit(X, y).classes_) == 501
 
 
 def test_other_columns_at_prediction_are_refused_by_name():

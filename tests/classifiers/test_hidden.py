@@ -97,27 +97,16 @@ def test_an_infinite_strength_leaves_the_tables_of_em():
     assert all(np.array_equal(a, b) for a, b in zip(one.tables, other.tables, strict=True))
 
 
-def test_the_parts_of_an_explanation_add_up_with_the_hidden_node_summed_out():
-    clf = fitted("em", 300)
-    X, _ = rows_of(20, 6, gaps=0.2)
-    explanation = explain(clf, X)
-    logs = np.sort(clf.predict_log_proba(X), axis=1)
-    np.testing.assert_allclose(explanation.log_odds, logs[:, 1] - logs[:, 0], atol=1e-9)
-    np.testing.assert_allclose(
-        explanation.contributions.sum(axis=1) + explanation.base_rate + explanation.baseline,
-        explanation.log_odds,
-        atol=1e-9,
-    )
-    assert explanation[0].contributions
-
-
 @pytest.mark.parametrize("parameters", ["em", "conditional"])
-def test_a_model_file_keeps_the_hidden_node_and_the_network_to_learn_again_from(parameters, tmp_path):
+def test_a_model_file_keeps_the_hidden_node_its_explanations_and_the_network_to_learn_again_from(parameters, tmp_path):
     clf = fitted(parameters, 300, gaps=0.2)
     save_model(clf, tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     X, _ = rows_of(200, 1, gaps=0.2)
     np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X), strict=True)
+    found, logs = explain(loaded, X), np.sort(clf.predict_log_proba(X), axis=1)
+    added = found.contributions.sum(axis=1) + found.base_rate + found.baseline + found.remainder
+    np.testing.assert_allclose(added, logs[:, 1] - logs[:, 0], atol=1e-9)
     again = clone(loaded).fit(*rows_of(300, 0, gaps=0.2))
     np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X), strict=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -18,7 +17,6 @@ import tanager
 from all_parts import FITTING, make_classifier
 from oracle import log_joints_without
 from tanager import BayesianNetworkClassifier, classifiers, structure_score
-from tanager.additive.model import AdditiveTrace
 from tanager.errors import OptionError
 from tanager.parameters import Conditional
 from tanager.parameters.conditional.cross_validation import split_folds
@@ -107,40 +105,6 @@ def test_the_structure_of_a_fold_is_that_learnt_from_its_rows(structure):
         others += part.dag != whole.network_.dag
     assert len(learner.folds_) == 3
     assert others > 0 or structure == "naive-bayes"
-
-
-def numbers_and_categories(seed, n_rows=300):
-    X, y = related(seed, n_rows)
-    generator = np.random.default_rng(seed)
-    frame = pd.DataFrame(X[:, :3], columns=list("abc")).astype("category")
-    for name, column in zip("def", X[:, 3:].T, strict=True):
-        frame[name] = (column + generator.normal(size=n_rows)).round(1)
-    return frame, y
-
-
-def choice(clf):
-    return clf.model_.dag, clf.trace_.parameters if hasattr(clf.trace_, "parameters") else clf.trace_
-
-
-def assert_same_choice(one, other):
-    assert one[0] == other[0]
-    if isinstance(one[1], AdditiveTrace):
-        assert replace(one[1], validation_losses=(), change_of_p=None) == replace(
-            other[1], validation_losses=(), change_of_p=None
-        )
-        assert dict(one[1].validation_losses) == pytest.approx(dict(other[1].validation_losses), abs=1e-9)
-        return
-    assert one[1].strength == other[1].strength
-    assert dict(one[1].held_out) == pytest.approx(dict(other[1].held_out), abs=1e-9)
-
-
-@pytest.mark.parametrize("n_rows", [300, 11_000])
-@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb", "additive"])
-def test_shuffled_rows_give_the_same_structure_and_strengths(structure, n_rows):
-    X, y = numbers_and_categories(0, n_rows)
-    order = np.random.default_rng(1).permutation(n_rows)
-    clf = make_classifier(structure, parameters="conditional")
-    assert_same_choice(choice(clf.fit(X, y)), choice(clf.fit(X.iloc[order], y[order])))
 
 
 @pytest.mark.parametrize("objective", ["error", "squared"])

@@ -14,8 +14,6 @@ from tanager import (
     Network,
     explain,
     load_model,
-    read_network,
-    report,
     save_model,
     structure_score,
 )
@@ -114,13 +112,11 @@ def test_an_edge_is_certain_where_a_column_is_a_copy_and_trees_have_one_edge_les
     assert [p for _, p in others] == sorted((p for _, p in others), reverse=True)
 
 
-def test_explanations_add_up_and_an_absent_attribute_adds_nothing():
+def test_an_absent_attribute_adds_nothing():
     X, y = make_table(4)
     clf = fitted(X, y)
     gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
     found = explain(clf, gaps)
-    total = found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder
-    np.testing.assert_allclose(total, found.log_odds, atol=1e-10)
     assert (found.contributions[np.isnan(gaps)] == 0).all()
     naive = NaiveBayesClassifier(**FREQUENT).fit(X, y)
     one = np.where(np.arange(4) == 1, X, np.nan)
@@ -147,20 +143,6 @@ def test_explanations_are_a_mean_over_trees_of_what_the_trees_say():
                 low[row, node], high[row, node] = min(low[row, node], odds), max(high[row, node], odds)
     assert (against.contributions >= low - 1e-6).all()
     assert (against.contributions <= high + 1e-6).all()
-
-
-def test_a_model_file_holds_all_trees(tmp_path):
-    X, y = make_table(6)
-    gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
-    for forest in (True, False):
-        clf = fitted(X, y, forest=forest)
-        save_model(clf, tmp_path / "model.json")
-        same = load_model(tmp_path / "model.json")
-        np.testing.assert_array_equal(same.predict_proba(gaps), clf.predict_proba(gaps))
-        assert same.network_.edge_probability == clf.network_.edge_probability
-        assert repr(same.network_) == repr(clf.network_)
-    with pytest.raises(FileError, match="a mean of networks"):
-        read_network(tmp_path / "model.json")
 
 
 @pytest.mark.parametrize(
@@ -248,12 +230,8 @@ def test_options_that_mean_nothing_are_refused(options, message):
         BayesianNetworkClassifier("tree-average", **options).fit(X, y)
 
 
-def test_what_is_made_for_one_network_says_so():
-    X, y = make_table()
-    clf = fitted(X, y)
-    with pytest.raises(OptionError, match="one network; this classifier is a mean of several"):
-        report(clf)
-    network = clf.network_
+def test_a_mean_of_trees_needs_weights_for_each_and_the_right_parents():
+    network = fitted(*make_table()).network_
     with pytest.raises(DataError, match="must have attribute 0 as parent of all"):
         type(network)(network.members[::-1], network.log_weights)
     with pytest.raises(DataError, match="needs a member and weights for each"):

@@ -255,11 +255,10 @@ def test_a_file_keeps_the_decision(fitted, table, tmp_path):
     assert loaded.decision_ == fitted.decision_
     assert loaded.predict(X).tolist() == fitted.predict(X).tolist()
     np.testing.assert_array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
-    save_model(loaded, tmp_path / "again.json")
-    assert load_model(tmp_path / "again.json").decision_ == fitted.decision_
+    assert str(explain(loaded, X.iloc[:20])) == str(explain(fitted, X.iloc[:20]))
 
 
-def test_an_explanation_says_how_far_a_row_is_from_the_other_decision(fitted, table, tmp_path):
+def test_an_explanation_says_how_far_a_row_is_from_the_other_decision(fitted, table):
     X, _ = table
     explained = explain(fitted, X.iloc[:20])
     said = fitted.decision_.explain(fitted.predict_proba(X.iloc[:20]))
@@ -269,8 +268,6 @@ def test_an_explanation_says_how_far_a_row_is_from_the_other_decision(fitted, ta
         assert row.decision.distance == pytest.approx(expected.distance)
         assert f"decided: {row.decision.words}" in str(row)
         assert row.to_dict()["decision"] == row.decision.to_dict()
-    save_model(fitted, tmp_path / "model.json")
-    assert str(explain(load_model(tmp_path / "model.json"), X.iloc[:20])) == str(explained)
 
 
 def test_without_a_decision_nothing_is_said_of_one(table):

@@ -27,8 +27,7 @@ from tanager import (
 from tanager.additive.importance import class_odds, tree_mains
 from tanager.classifiers.base import encode_table
 from tanager.edits import Edit, Edits
-from tanager.edits.apply import stretch
-from tanager.edits.edit import model_digest
+from tanager.edits.edit import model_digest, stretch
 from tanager.errors import DataError, FileError
 from tanager.files import load_edits, save_edits
 from tanager.table.schema import ColumnSchema

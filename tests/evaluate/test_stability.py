@@ -41,7 +41,7 @@ def test_an_edge_that_the_rows_leave_no_doubt_about_is_in_every_fit():
 
 def test_fits_are_those_of_the_classifier_to_the_weights_drawn():
     from tanager.classifiers.intervals import Preparation
-    from tanager.uncertainty.bootstrap import draw_weights
+    from tanager.uncertainty.posterior import draw_weights
 
     X, y = chained(80)
     clf = BayesianNetworkClassifier("hill-climb", "bic", "frequency").fit(X, y)

@@ -7,10 +7,19 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from all_parts import PARTS, make_classifier
 from random_networks import joint, random_network
-from tanager import AdditiveClassifier, NaiveBayesClassifier, explain, load_model, save_model
+from tanager import (
+    AdditiveClassifier,
+    BayesianNetworkClassifier,
+    NaiveBayesClassifier,
+    explain,
+    load_model,
+    save_model,
+)
+from tanager.structure import AnDE, Fixed, TreeAverage
 
 
 def table(seed: int, n_rows: int = 80) -> tuple[pd.DataFrame, np.ndarray]:
@@ -27,17 +36,47 @@ def frequency_odds(y: np.ndarray, explanation) -> np.ndarray:
     return np.log(shares[explanation.favoured] / shares[explanation.against])
 
 
-@pytest.mark.parametrize(("structure", "parameters"), [*PARTS, ("additive", "")])
-def test_the_first_line_is_the_class_frequency_as_log_odds_and_all_add_up_to_those_predicted(structure, parameters):
+MODELS = [
+    *(make_classifier(structure, parameters=parameters) for structure, parameters in [*PARTS, ("additive", "")]),
+    *(
+        BayesianNetworkClassifier(structure, parameters=parameters, missing=missing)
+        for structure in ("naive-bayes", "tan", "kdb", Fixed([("a", "b"), ("b", "class"), ("class", "c")]))
+        for parameters in ("frequency", "conditional")
+        for missing in ("skip", "average", "marginalize", "category")
+    ),
+    AdditiveClassifier(missing="average", trees=False),
+    *(
+        BayesianNetworkClassifier(structure, parameters="frequency")
+        for structure in (AnDE(n=2), AnDE(subsumption=20), TreeAverage(forest=False))
+    ),
+]
+
+
+@pytest.mark.parametrize("clf", MODELS, ids=repr)
+def test_base_rate_and_contributions_add_up_to_the_log_odds_predicted_and_a_file_keeps_them(clf, tmp_path):
     X, y = table(1)
-    clf = make_classifier(structure, parameters=parameters).fit(X, y)
-    found = explain(clf, X)
-    np.testing.assert_allclose(found.base_rate, frequency_odds(y, found), rtol=0, atol=1e-12)
-    added = found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder
-    logs = np.sort(clf.predict_log_proba(X), axis=1)
-    np.testing.assert_allclose(added, logs[:, -1] - logs[:, -2], rtol=0, atol=1e-9)
-    np.testing.assert_array_equal(clf.classes_[found.favoured], clf.predict(X))
-    assert str(found[0]).splitlines()[1].split("  ")[-1] == "base rate of class"
+    clf = clone(clf).fit(X, y)
+    save_model(clf, tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    logs, rows = clf.predict_log_proba(X), np.arange(len(X))
+    np.testing.assert_array_equal(loaded.predict_log_proba(X), logs)
+    np.testing.assert_array_equal(loaded.class_count_, clf.class_count_)
+    for against in (None, "few", "many"):
+        found, again = explain(clf, X, against=against), explain(loaded, X, against=against)
+        np.testing.assert_array_equal(again.contributions, found.contributions)
+        np.testing.assert_array_equal(again.base_rate, found.base_rate)
+        np.testing.assert_allclose(found.base_rate, frequency_odds(y, found), rtol=0, atol=1e-12)
+        added = found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder
+        predicted = logs[rows, found.favoured] - logs[rows, found.against]
+        np.testing.assert_allclose(added, predicted, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found.log_odds, predicted, rtol=0, atol=1e-9)
+        assert not found.remainder[X.notna().all(axis=1)].any()
+        for row in found:
+            parts = [row.base_rate, row.baseline, *(each.log_odds for each in row.contributions)]
+            assert sum(parts) == pytest.approx(row.log_odds, abs=1e-9)
+        if against is None:
+            np.testing.assert_array_equal(clf.classes_[found.favoured], clf.predict(X))
+            assert str(found[0]).splitlines()[1].split("  ")[-1] == "base rate of class"
 
 
 @settings(max_examples=15, deadline=None)
@@ -92,12 +131,3 @@ def test_a_baseline_of_nothing_has_no_line():
     effects = AdditiveClassifier().fit(*table(5))
     lines = explain(effects, table(5)[0][:1])[0].first_lines
     assert [label for label, _ in lines] == ["base rate of class", "baseline: an average row"]
-
-
-def test_a_model_file_keeps_the_base_rate(tmp_path):
-    X, y = table(6)
-    clf = AdditiveClassifier().fit(X, y)
-    save_model(clf, tmp_path / "model.json")
-    loaded = load_model(tmp_path / "model.json")
-    np.testing.assert_array_equal(loaded.class_count_, [(y == name).sum() for name in clf.classes_])
-    np.testing.assert_array_equal(explain(loaded, X).base_rate, explain(clf, X).base_rate)

@@ -57,26 +57,6 @@ def test_a_term_is_the_difference_of_two_entries_of_its_effect(seed, n_classes, 
     assert not found.remainder.any()
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.data())
-def test_the_terms_of_a_row_and_its_remainder_add_up_to_the_log_odds_predicted(classifier, data):
-    cell = st.none() | st.floats(0, 8)
-    rows = data.draw(st.lists(st.tuples(cell, cell, cell, cell), min_size=1, max_size=5))
-    X = pd.DataFrame(rows, columns=IRIS.data.columns, dtype=float)
-    against = data.draw(st.sampled_from([None, 0, 1, 2]))
-    found = explain(classifier, X, against=against)
-    logs, every = classifier.predict_log_proba(X), np.arange(len(X))
-    predicted = logs[every, found.favoured] - logs[every, found.against]
-    np.testing.assert_allclose(
-        found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder, predicted, atol=1e-9
-    )
-    for row in found:
-        assert row.base_rate + row.baseline + sum(each.log_odds for each in row.contributions) == pytest.approx(
-            row.log_odds, abs=1e-9
-        )
-    assert not found.remainder[X.notna().all(axis=1)].any()
-
-
 def test_what_averaging_adds_is_named_in_the_rows_that_have_gaps():
     clf = AdditiveClassifier(missing="average").fit(IRIS.data, IRIS.target)
     X = IRIS.data.iloc[[0, 70]].copy()

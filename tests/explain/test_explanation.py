@@ -78,7 +78,7 @@ def test_the_text_names_every_attribute_and_at_most_ten_rows(explanation):
 
 def test_the_function_and_the_folder_of_the_same_name_do_not_get_in_each_others_way():
     script = (
-        "import sys, tanager.explain.cells; from tanager import explain; import tanager; "
+        "import sys, tanager.explain.explanation; from tanager import explain; import tanager; "
         "from tanager.explain import Explanation, counterfactuals; "
         "assert explain is tanager.explain and callable(explain)"
     )

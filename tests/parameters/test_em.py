@@ -122,7 +122,7 @@ def test_naive_bayes_with_only_attributes_missing_is_at_its_optimum_from_the_sta
 def test_complete_rows_give_the_frequencies_and_need_no_iteration(smoothing):
     batch = random_batch(1, 60, CHAIN_STATES)
     learnt = EM(smoothing=smoothing).learn(task(CHAIN, batch))
-    assert learnt.trace.iterations == learnt.trace.rows_with_gaps == 0
+    assert learnt.trace.iterations == learnt.trace.rows_with_missing == 0
     assert_same(learnt.network.tables, Frequency(smoothing).learn(task(CHAIN, batch)).network.tables, rtol=1e-15)
     expected = posterior_by_enumeration(learnt.network.tables, CHAIN, batch, alpha=0.0)
     assert learnt.trace.log_likelihood == pytest.approx([expected], rel=1e-12)
@@ -183,7 +183,7 @@ def test_inferring_the_rows_part_by_part_changes_nothing(monkeypatch):
     parts = EM(tol=1e-7, max_iter=1000).learn(work)
     assert_same(parts.network.tables, whole.network.tables, rtol=1e-9)
     assert parts.trace.log_posterior == pytest.approx(whole.trace.log_posterior, rel=1e-12)
-    assert parts.trace.rows_with_gaps == whole.trace.rows_with_gaps
+    assert parts.trace.rows_with_missing == whole.trace.rows_with_missing
 
 
 def print_peaks():

@@ -12,9 +12,8 @@ from random_networks import networks, random_network
 from tanager import NaiveBayesClassifier, OptionError, TANClassifier, explain
 from tanager.network.network import Network
 from tanager.plots import plot_network
-from tanager.plots.network import CLASS_COLOUR
-from tanager.plots.network_layout import BOX_HEIGHT, Layout
-from tanager.plots.style import shorten
+from tanager.plots.charts import shorten
+from tanager.plots.network import BOX_HEIGHT, CLASS_COLOUR, Layout
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
 

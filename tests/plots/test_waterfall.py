@@ -9,8 +9,7 @@ from sklearn.datasets import load_breast_cancer
 
 from plots.conftest import assert_apart
 from tanager import NaiveBayesClassifier, OptionError, explain
-from tanager.explain.cells import Contribution
-from tanager.explain.explanation import RowExplanation
+from tanager.explain.explanation import Contribution, RowExplanation
 from tanager.plots import plot_waterfall
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
@@ -135,14 +136,31 @@ def test_fewer_rows_mean_wider_intervals_in_the_mean_over_tables(clf, method):
     assert widths[:, 0].mean() > 1.3 * widths[:, 1].mean()
 
 
-def test_a_row_of_gaps_is_as_sure_as_the_class_frequency():
-    X, y = numbers_and_letters(400, 2)
-    clf = AdditiveClassifier().fit(X, y).prepare_intervals(X, y)
-    found = clf.predict_interval(with_gaps(X))
-    share = np.mean(y == "yes")
-    deviation = np.sqrt(share * (1 - share) / len(y))
-    width = (found.upper - found.lower)[3, 1]
-    assert 0.5 * 3.29 * deviation < width < 2.0 * 3.29 * deviation
+def sparse_table():
+    """A class that 20 columns tell nearly, 70 % of whose cells are missing."""
+    rng = np.random.default_rng(0)
+    y = rng.choice(3, size=300, p=[0.7, 0.25, 0.05])
+    X = pd.DataFrame(
+        {f"x{k}": np.where(rng.random(300) < 0.9, (y + k) % 3, rng.integers(3, size=300)) for k in range(20)}
+    )
+    return X.astype(str).mask(rng.random(X.shape) < 0.7), y
+
+
+@pytest.mark.parametrize("clf", [AdditiveClassifier(), AdditiveClassifier(missing="average"), TANClassifier()], ids=str)
+@pytest.mark.parametrize("make", [lambda: numbers_and_letters(400, 2, 3), sparse_table], ids=["few", "many missing"])
+def test_with_no_cell_known_the_interval_is_that_of_the_class_frequency(clf, make):
+    X, y = make()
+    clf = clone(clf).fit(X, y).prepare_intervals(X, y)
+    unknown = np.array([clf.model_.n_states[:-1]])
+    logs = clf.missing_rule_.log_posterior(unknown)
+    found = clf.posterior_.interval(unknown, logs, 0.9, clf.missing_rule_, len(y))
+    shares = clf.class_count_ / clf.class_count_.sum()
+    deviations = np.sqrt(shares * (1.0 - shares) / len(y))
+    assert (found.lower[0] < shares).all()
+    assert (shares < found.upper[0]).all()
+    widths = (found.upper - found.lower)[0] / (3.29 * deviations)
+    assert (widths < 1.1).all()
+    assert (widths > 0.9).all()
 
 
 def test_intervals_of_noise_hold_the_base_rate():

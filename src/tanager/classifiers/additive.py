@@ -16,12 +16,11 @@ from tanager.additive.importance import class_odds, effect_columns, tree_share
 from tanager.additive.model import AdditiveModel, AdditiveTrace
 from tanager.additive.options import MonotonicConstraints, Pairs, check_options, read_options
 from tanager.classifiers.base import TableClassifier, check_intervals
-from tanager.classifiers.coded_table import CodedTable, RowNeeds, refuse_too_large, table_sizes
+from tanager.classifiers.coded_table import CodedTable, RowNeeds, refuse_many_classes, refuse_too_large, table_sizes
 from tanager.classifiers.learning import Learnt
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import Family
-from tanager.errors import DataError
 from tanager.missing.average import learn_imputation
 from tanager.structure.constraints import Edges
 from tanager.table.read_columns import any_frame
@@ -66,7 +65,7 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
     Parameters
     ----------
     pairs : "auto", int or list of pairs of attributes, default="auto"
-        Pairs with an effect: chosen by cross-validation, the best so many, or those given, without trees.
+        Pairs with an effect: chosen by cross-validation, a number of the best, or those given, without trees.
     forbidden_pairs : list of pairs of attributes or None, default=None
         Pairs that never have an effect; with any there are no trees.
     trees : bool, default=True
@@ -155,13 +154,14 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
         check_is_fitted(self)
         return self.model_.tree_share
 
-    def query(self, evidence: dict[str, Category] | None = None) -> dict[object, float]:
+    def query(self, evidence: Mapping[str, Category | None] | None = None) -> dict[object, float]:
         """P(class | evidence): class label -> probability.
 
         Parameters
         ----------
         evidence : mapping from attributes to values
-            Values as in the table, or the labels of states. Attributes not named are unknown.
+            Values as in the table, or the labels of states; None is a missing cell, where the attribute has missing
+            cells in training. Attributes not named are unknown.
 
         Returns
         -------
@@ -169,7 +169,11 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
             The probability of each class.
         """
         check_is_fitted(self)
-        codes = self.model_.evidence_codes(evidence)
+        missing_states = {column.name: column.states[-1] for column in self.model_.columns if column.missing_state}
+        given = (evidence or {}).items()
+        codes = self.model_.evidence_codes(
+            {name: missing_states.get(name, cast(Category, value)) if value is None else value for name, value in given}
+        )
         found = np.exp(self.missing_rule_.log_posterior(codes)[0])
         return dict(zip(self.classes_.tolist(), found.tolist(), strict=True))
 
@@ -213,13 +217,7 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
 
     def _learn_model(self, table: CodedTable, engine: CountEngine) -> Learnt:
         start, lines = perf_counter(), list[str]()
-        target = table.columns[-1]
-        if target.n_states > MOST_CLASSES:
-            raise DataError(
-                f"the class {target.name!r} has {target.n_states:,} values; an additive model learns at most "
-                f"{MOST_CLASSES:,} classes.",
-                hint="group rare classes, or use BayesianNetworkClassifier; a number or a name is no class.",
-            )
+        refuse_many_classes(table.columns[-1], MOST_CLASSES, "an additive model learns")
         options, counts, order = self._options(table), table.counts(engine), table.table_order()
         refuse_too_large(table_sizes(_known_terms(options, counts), counts), BYTES_PER_CELL, counts)
         model, trace = fit_additive(

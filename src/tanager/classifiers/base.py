@@ -15,8 +15,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from tanager.additive.importance import effect_strength
 from tanager.additive.model import AdditiveTrace, AnyModel
-from tanager.arrays import Codes
+from tanager.arrays import Array, Codes
 from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
 from tanager.classifiers.coded_table import (
     CodedTable,
@@ -26,7 +27,6 @@ from tanager.classifiers.coded_table import (
     code_stream,
     code_table,
 )
-from tanager.classifiers.importance import attribute_importance
 from tanager.classifiers.intervals import Preparation
 from tanager.classifiers.learning import Learnt, Trace
 from tanager.counts.engine import CountEngine, choose_engine
@@ -198,16 +198,15 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         _, codes = encode_table(now, X)
         logs = now.predict_log_proba(X)
         with thread_limit(now.n_jobs):
-            return posterior.interval(codes, logs, share, now.missing_rule_)
+            return posterior.interval(codes, logs, share, now.missing_rule_, float(now.class_count_.sum()))
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """(n_features,) how strong each attribute is, in nats; zero for one without effect. No rows are needed.
 
-        With effects it is the root mean square of what the attribute adds to the log odds of a class against the
-        others, over the training densities, the effect of a pair being shared by its two; with tables the information
-        that attribute and class give of each other when the attribute's other parents are known, in the model's own
-        distribution.
+        In an additive model it is how far the attribute moves the log odds of a class against the others: the root mean
+        square over the training rows. Half of the effect of a pair counts for each of its two attributes. In a network
+        it is the conditional mutual information of attribute and class given the attribute's other parents.
         """
         check_is_fitted(self)
         return attribute_importance(self.model_)[: self.n_features_in_]
@@ -358,3 +357,42 @@ def check_intervals(clf: TableClassifier, level: float) -> tuple[float, AnyPoste
             hint="call prepare_intervals(X, y) with them; `tanager fit --intervals` keeps that in the model file.",
         )
     return share, clf.posterior_
+
+
+def term_strength(network: AnyModel) -> Array:
+    """(n_terms,) of effects `effect_strength`; of tables what each attribute and the class tell of each other.
+
+    That is the strength of its edge from or to the class: I(attribute; class | attribute parents) for a child of the
+    class, 0 for an attribute without such an edge, which speaks through others alone.
+    """
+    if network.kind == "effects":
+        return effect_strength(network)
+    target = len(network.nodes) - 1
+    strength = np.zeros(target)
+    for edge, nats in zip(network.dag.edges, edge_strength(network), strict=True):
+        if target in edge:
+            strength[min(edge)] = nats  # the class has the largest number
+    return strength
+
+
+def attribute_importance(network: AnyModel) -> Array:
+    """(n_attributes,) the strength of each attribute's terms; that of a pair is shared by its two."""
+    found = np.zeros(len(network.nodes) - 1)
+    for term, strength in zip(network.terms, term_strength(network), strict=True):
+        found[list(term)] += strength / len(term)
+    return found
+
+
+def edge_strength(network: AnyModel) -> Array:
+    """The strength of each edge of the DAG: of an additive model that of its effect, else `edge_information`.
+
+    In a mixture it is the mean of the members', in a mean of all trees that of the trees'.
+
+    The edge from the class to an attribute is its main effect, the edge between two attributes their pair effect.
+    """
+    if network.kind != "effects":
+        return network.edge_information
+    target = len(network.mains)
+    ends = ((target, *term) if len(term) == 1 else term for term in network.terms)
+    of_edge = dict(zip(ends, effect_strength(network).tolist(), strict=True))
+    return np.array([of_edge[edge] for edge in network.dag.edges], dtype=np.float64)

@@ -39,7 +39,7 @@ class ClassifierOptions:
     discretizer: object = None
     missing: str = "auto"
     categorical_features: ArrayLike | str | None = "from_dtype"
-    handle_unknown: str = "marginalize"
+    handle_unknown: str = "average"
     class_weight: Mapping[Any, float] | str | None = None
     engine: str = "auto"
     device: str | None = None
@@ -69,8 +69,9 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
         What a missing cell means at prediction; "category" makes it a state in columns with missing cells in training.
     categorical_features : "from_dtype", "all", list or mask, default="from_dtype"
         Columns of categories: text, categoricals and booleans by dtype, and those that a list or mask adds.
-    handle_unknown : "marginalize" or "error", default="marginalize"
-        Whether a category unseen in training is an unknown cell, which is summed out, or an error at prediction.
+    handle_unknown : "average" or "error", default="average"
+        Whether a category unseen in training is an unknown cell, which is averaged over as `missing` says, or is an
+        error at prediction.
     class_weight : None, "balanced" or mapping, default=None
         Factor of the weight of a row by its class; for costs of mistakes use `FixedDecisionClassifier`.
     engine : "auto", "numpy", "numba" or "torch", default="auto"

@@ -17,7 +17,7 @@ from tanager.arrays import Codes
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.family import CountTable, Family
-from tanager.errors import MemoryLimitError
+from tanager.errors import DataError, MemoryLimitError
 from tanager.runtime.resources import available_memory
 from tanager.structure.dag import Dag
 from tanager.table.binning import ValueRows, cut_at_every_value, fine_places, is_worth_cutting_again
@@ -188,6 +188,16 @@ def refuse_too_large(sizes: Mapping[tuple[int, ...], int], bytes_per_cell: int, 
             f"the fit would take about {needed / 2**30:.3g} GiB, more than the {allowed / 2**30:.3g} GiB allowed: the "
             f"table over {', '.join(repr(names[node]) for node in nodes)} alone has {sizes[nodes]:,} cells.",
             hint=f"drop {names[widest]!r}, which has {counts.n_states[widest]:,} states, or group its values.",
+        )
+
+
+def refuse_many_classes(target: ColumnSchema, most: int, learner: str) -> None:
+    """Refuse a class of more values than a learner, in words, can tell apart in a few minutes."""
+    if target.n_states > most:
+        raise DataError(
+            f"the class {target.name!r} has {target.n_states:,} values; {learner} at most {most:,} classes.",
+            hint="group rare classes, or use BayesianNetworkClassifier(parameters='frequency'); a number or a name is "
+            "no class.",
         )
 
 

@@ -20,9 +20,8 @@ from tanager.parameters import Frequency
 from tanager.table.rows import EncodedBatch
 from tanager.table.stream.source import is_stream
 from tanager.table.training_table import TrainingTable, weigh_classes
-from tanager.uncertainty.bootstrap import BootstrapPosterior, draw_weights
 from tanager.uncertainty.dirichlet import DirichletPosterior, dirichlet_posterior
-from tanager.uncertainty.posterior import AnyPosterior
+from tanager.uncertainty.posterior import AnyPosterior, BootstrapPosterior, draw_weights
 from tanager.uncertainty.reference import ReferencePosterior, TrainingRows, reference_posterior
 
 if TYPE_CHECKING:
@@ -88,7 +87,8 @@ class Preparation:
         pairs = clf.model_.pairs if clf.model_.kind == "effects" else ()
         columns = clf.model_.columns[:n_attributes]
         order = clf.encoder_.schema.learning_order
-        return reference_posterior(columns, order, clf.feature_importances_, pairs, self.rows())
+        strength = clf.feature_importances_
+        return reference_posterior(columns, order, strength, pairs, self.rows(), clf.missing_rule_)
 
     def _dirichlet(self) -> DirichletPosterior:
         network = cast(Network, self.clf.model_)

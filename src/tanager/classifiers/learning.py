@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from tanager.additive.model import AdditiveTrace, AnyModel
-from tanager.classifiers.coded_table import CodedTable, add_hidden_codes, family_sizes, refuse_too_large
+from tanager.classifiers.coded_table import (
+    CodedTable,
+    add_hidden_codes,
+    family_sizes,
+    refuse_many_classes,
+    refuse_too_large,
+)
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.errors import OptionError
@@ -36,6 +42,8 @@ from tanager.tuning.fit import STRENGTHS, QueryRows, TuneRun
 if TYPE_CHECKING:
     from tanager.classifiers.bayesian_network import ClassifierOptions
 
+# Of tables fitted on folds: 500 classes of 3,000 rows and ten columns of categories take a minute, 1,000 many minutes.
+MOST_CLASSES = 500
 DEFAULT_CRITERION = StructureLearner.default_criterion
 
 
@@ -61,7 +69,7 @@ class NetworkLearner:
     def of(cls, options: ClassifierOptions, structure: object) -> NetworkLearner:
         """The parts that options name or hold, the structure apart; an error names what cannot be used."""
         missing = check_option("missing", options.missing, MISSING)
-        check_option("handle_unknown", options.handle_unknown, ["marginalize", "error"])
+        check_option("handle_unknown", options.handle_unknown, ["average", "error"])
         learner = resolve("structure", structure, STRUCTURES, "learn")
         fitter = resolve("parameters", options.parameters, PARAMETERS, "learn")
         if learner.learns not in fitter.fits:
@@ -135,6 +143,8 @@ class NetworkLearner:
 
     def learn(self, table: CodedTable) -> Learnt:
         start = perf_counter()
+        if self.parameters.holds_out:
+            refuse_many_classes(table.columns[-1], MOST_CLASSES, f"parameters={self.parameters!r} learn")
         structure, task = self.prepare(table)
         refuse_too_large(*self.table_sizes(structure, task.counts), task.counts)
         counts, n_hidden = task.counts, len(task.columns) - len(table.columns)

@@ -143,7 +143,7 @@ class WantedDecision:
 
     def _share(self, classes: list[Category]) -> tuple[Category, float]:
         """The class that a threshold is tuned for, and the share wanted."""
-        from tanager.decide.tuning import check_share
+        from tanager.decide.decision import check_share
 
         option, text = ("--sensitivity", self.sensitivity) if self.sensitivity else ("--specificity", self.specificity)
         name, wanted = read_class_number(option, text or "")

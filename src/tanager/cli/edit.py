@@ -74,7 +74,7 @@ def _edited(
     clf: TableClassifier, edits: str, refit: str | None, who: str, missing: list[str] | None
 ) -> TableClassifier:
     from tanager.cli.training_data import read_labelled_rows
-    from tanager.edits.apply import apply_edits
+    from tanager.edits.edit import apply_edits
     from tanager.files.edits_file import load_edits
 
     X, y = None, None
@@ -87,7 +87,7 @@ def _edited(
 
 
 def _undone(clf: TableClassifier) -> TableClassifier:
-    from tanager.edits.apply import undo_edits
+    from tanager.edits.edit import undo_edits
 
     return undo_edits(clf)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from tanager.decide.classifiers import FixedDecisionClassifier
-from tanager.decide.decision import CostDecision, Decision, RowDecision, ThresholdDecision
-from tanager.decide.tuning import (
+from tanager.decide.decision import (
+    CostDecision,
+    Decision,
     DecisionQuality,
+    RowDecision,
     RuleCost,
+    ThresholdDecision,
     measure_decision,
     tune_for_sensitivity,
     tune_for_specificity,

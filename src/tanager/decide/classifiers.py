@@ -41,7 +41,7 @@ class FixedDecisionClassifier(FixedDecisionOptions, MetaEstimatorMixin, Classifi
         Gives the probabilities.
     costs : matrix, mapping or None
         `costs[c][k]` of deciding class k where c is true, in the order of the classes; or {(c, k): cost}, where other
-        mistakes cost 1. Decided is the class that is expected to cost least.
+        mistakes cost 1. The class of least expected cost is decided for.
     ask : float or None
         The price of asking a person, who is asked where every class is expected to cost more; `predict` gives None.
     threshold : float or None

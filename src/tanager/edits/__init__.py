@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tanager.edits.apply import apply_edits, undo_edits
-from tanager.edits.edit import Edit, Edits
+from tanager.edits.edit import Edit, Edits, apply_edits, undo_edits
 
 __all__ = ["Edit", "Edits", "apply_edits", "undo_edits"]

@@ -44,20 +44,25 @@ def split_name(text: str) -> tuple[str, str]:
 
 
 def compare(
-    classifiers: Mapping[str, Any], X: pa.Table, y: Labels, folds: int = 5, seed: int = 0, update: Update | None = None
+    classifiers: Mapping[str, Any],
+    X: pa.Table,
+    y: Labels,
+    cv: int = 5,
+    random_state: int = 0,
+    update: Update | None = None,
 ) -> tuple[dict[str, list[FoldMeasures]], dict[str, str]]:
     """The measures of each classifier fold by fold, and of those that failed the reason.
 
-    All have the same stratified folds and the same seed; everything is learnt from the training part of a fold.
+    All have the same `cv` stratified folds and the same seed; everything is learnt from the training part of a fold.
     """
     classes = np.unique(y)
-    splits = stratified_folds(y, folds, seed)
+    splits = stratified_folds(y, cv, random_state)
     measured: dict[str, list[FoldMeasures]] = {}
     failures: dict[str, str] = {}
     for number, (name, clf) in enumerate(classifiers.items()):
         if update is not None:
             update(name, number, len(classifiers))
-        seeded = {option: seed for option in clf.get_params() if option.split("__")[-1] == "random_state"}
+        seeded = {option: random_state for option in clf.get_params() if option.split("__")[-1] == "random_state"}
         seeded_clf = clone(clf).set_params(**seeded)
         try:
             measured[name] = [_measure(seeded_clf, X, y, train, test, classes) for train, test in splits]

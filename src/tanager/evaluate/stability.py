@@ -14,8 +14,7 @@ from sklearn.base import clone
 from tanager.additive.importance import class_odds
 from tanager.additive.model import AnyModel
 from tanager.arrays import Array
-from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.importance import attribute_importance
+from tanager.classifiers.base import TableClassifier, attribute_importance
 from tanager.classifiers.intervals import Preparation
 from tanager.errors import OptionError
 from tanager.html_table import Bar, html_table
@@ -76,10 +75,6 @@ class Stability:
     def to_frame(self, library: str = "pandas") -> Any:
         """A line per attribute, the strongest first: importance and rank with intervals, how often used and rising."""
         return make_frame(self._attribute_columns(), library)
-
-    def links_frame(self, library: str = "pandas") -> Any:
-        """A line per link: its two ends, and the share of the fits that have it."""
-        return make_frame(self._link_columns(), library)
 
     def _link_columns(self) -> dict[str, list[Any]]:
         first, second = ([link[k] for link in self.links] for k in (0, 1))
@@ -151,7 +146,7 @@ def stability(
     n_draws: int = 30,
     random_state: int = 0,
 ) -> Stability:
-    """Fit a classifier many times to rows with random weights, and count which edges, pairs and directions stay.
+    """Fit a classifier many times to rows of random weights, and count how often edges, pairs and directions occur.
 
     Parameters
     ----------

@@ -10,9 +10,8 @@ if TYPE_CHECKING:
 
     from tanager.additive.model import AdditiveModel
     from tanager.classifiers.base import TableClassifier
-    from tanager.explain.cells import Contribution
     from tanager.explain.counterfactual import Change, Counterfactuals, counterfactuals
-    from tanager.explain.explanation import Explanation, RowExplanation
+    from tanager.explain.explanation import Contribution, Explanation, RowExplanation
     from tanager.explain.overall import Overall
     from tanager.network.network import Network
     from tanager.table.schema import Category
@@ -32,7 +31,7 @@ _HOMES = {
     "Change": "tanager.explain.counterfactual",
     "Counterfactuals": "tanager.explain.counterfactual",
     "counterfactuals": "tanager.explain.counterfactual",
-    "Contribution": "tanager.explain.cells",
+    "Contribution": "tanager.explain.explanation",
     "Explanation": "tanager.explain.explanation",
     "Overall": "tanager.explain.overall",
     "RowExplanation": "tanager.explain.explanation",
@@ -69,8 +68,8 @@ def explain(
     X : table, optional
         Rows to explain, one by one.
     y : array of classes, optional
-        With it the rows of X measure how much the model loses without each attribute, or each main and pair effect of
-        an additive model. Take rows it has not seen.
+        With y, the result has how much the log-loss on these rows rises without each attribute, or without each effect
+        of an additive model. Use rows that the model was not fitted to.
     against : class, optional
         The class to compare with; by default each row's second most probable one.
     sample_weight : array, optional

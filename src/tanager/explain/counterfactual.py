@@ -14,7 +14,7 @@ from tanager.additive.model import AnyModel
 from tanager.arrays import Array, Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import OptionError
-from tanager.explain.cells import ExplainedRows, in_state
+from tanager.explain.explanation import ExplainedRows, in_state
 from tanager.runtime.resources import thread_limit
 from tanager.table.schema import Category as State
 from tanager.table.schema import ColumnSchema
@@ -94,15 +94,15 @@ def counterfactuals(
     cells: int = MAX_CELLS,
     most: int = 3,
 ) -> tuple[Counterfactuals, ...]:
-    """For every row the smallest changes of one or two cells after which something else is decided.
+    """For every row the smallest changes of one or two cells that change the decision.
 
     The size of a change of a number, or of a category with an order, is the share of the training rows that it passes:
     ``|C(new) - C(old)|``, where C(s) counts the rows in the states before s and half of those in s. That of a category
     without an order is the share of the rows that are not in the new one. In a network of tables all states of an
     attribute count alike. Sizes of two cells add up.
 
-    For each cell, and for each two cells neither of which does alone, the smallest change that does is found by trying
-    all of them. A missing cell is not changed, and no cell is made missing.
+    All changes of each cell, and of each pair of cells, are tried, and the smallest that changes the decision is kept.
+    A pair is left out where one of its cells suffices. A missing cell is not changed, and no cell is made missing.
 
     Parameters
     ----------

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tanager.arrays import Array
-from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.base import TableClassifier, edge_strength, term_strength
 from tanager.classifiers.coded_table import add_hidden_codes, read_labelled
-from tanager.classifiers.importance import edge_strength, term_strength
 from tanager.errors import DataError, OptionError
-from tanager.explain.cells import Model, network_of
+from tanager.explain.explanation import Model, network_of
 from tanager.html_table import bars, html_table
 from tanager.table.read_columns import make_frame
 

@@ -434,7 +434,15 @@ def _check_options(clf: TableClassifier) -> None:
         "discretizer": choose_discretizer,
         "engine": lambda value: check_option("engine", value, ENGINES),
         "missing": lambda value: additive or check_option("missing", value, MISSING),
-        "handle_unknown": lambda value: additive or check_option("handle_unknown", value, ["marginalize", "error"]),
+        # Files of 0.2 say "marginalize".
+        "handle_unknown": lambda value: (
+            additive
+            or clf.set_params(
+                handle_unknown=check_option(
+                    "handle_unknown", "average" if value == "marginalize" else value, ["average", "error"]
+                )
+            )
+        ),
         "class_weight": check_class_weight,
     }
     for key, valid in (

@@ -33,8 +33,8 @@ from tanager.table.columns import DictionaryColumn, NumericColumn
 from tanager.table.encoder import TableEncoder
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import ValueCounts
-from tanager.uncertainty.bootstrap import BootstrapPosterior
 from tanager.uncertainty.dirichlet import DirichletPosterior
+from tanager.uncertainty.posterior import BootstrapPosterior
 from tanager.uncertainty.reference import Features, ReferencePosterior, Terms
 
 ESTIMATORS = (TableClassifier, FixedDecisionClassifier, MDLPDiscretizer, NaiveBayesClusterer)

@@ -33,13 +33,13 @@ def calibration(
     Parameters
     ----------
     clf : fitted classifier with predict_proba
-        Any, not only ours.
+        Of Tanager or of any other library.
     X : table
         Rows that it has not learnt from.
     y : array of shape (n_rows,)
         Their classes.
     n_bins : int
-        Of predicted probabilities.
+        The number of bins of predicted probabilities.
     strategy : "uniform" or "quantile"
         Bins of equal width, or of about equally many rows.
 

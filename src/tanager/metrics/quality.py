@@ -10,9 +10,18 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.metrics.basic import ClassCodes, Measures, Probabilities, confusion_matrix, measure, measure_intervals
+from tanager.metrics.basic import (
+    ClassCodes,
+    EventQuality,
+    Measures,
+    Probabilities,
+    confusion_matrix,
+    event_code,
+    measure,
+    measure_intervals,
+    most_missed,
+)
 from tanager.metrics.calibration import measure_calibration
-from tanager.metrics.event import EventQuality, event_code, most_missed
 from tanager.table.schema import Category
 
 MAX_ROWS_KEPT = 10_000

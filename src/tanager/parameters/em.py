@@ -35,14 +35,14 @@ class EMTrace(ParameterTrace):
     log_posterior   with the pseudo-rows, likewise
     iterations      how many there were
     converged       whether it stopped because too little was left to gain
-    rows_with_gaps  how many rows were inferred
+    rows_with_missing  how many rows were inferred
     """
 
     log_likelihood: tuple[float, ...]
     log_posterior: tuple[float, ...]
     iterations: int
     converged: bool
-    rows_with_gaps: int
+    rows_with_missing: int
 
 
 class EM(ParameterLearner):

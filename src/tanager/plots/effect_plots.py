@@ -13,9 +13,8 @@ from tanager.additive.model import AdditiveModel
 from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import OptionError
-from tanager.explain.cells import network_of
-from tanager.plots.heatmap import draw_heatmap
-from tanager.plots.style import BLUE, FONT_SIZE, LINE_COLOUR, ORANGE, TEXT_COLOUR, shorten, text_inches
+from tanager.explain.explanation import network_of
+from tanager.plots.charts import BLUE, FONT_SIZE, LINE_COLOUR, ORANGE, TEXT_COLOUR, draw_heatmap, shorten, text_inches
 from tanager.table.schema import MISSING_LABEL, Category, ColumnSchema, Unit, format_values
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from tanager.arrays import Array
 from tanager.errors import OptionError
 from tanager.explain.explanation import RowExplanation, signed
-from tanager.plots.style import FONT_SIZE, LINE_COLOUR, shorten, text_inches
+from tanager.plots.charts import FONT_SIZE, LINE_COLOUR, shorten, text_inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

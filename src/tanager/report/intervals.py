@@ -14,10 +14,9 @@ from tanager.report.json_page import Json, pack, to_page_json
 from tanager.report.model_section import describe_missing, describe_numbers, describe_trees
 from tanager.report.quality_section import is_training_table
 from tanager.runtime.progress import working
-from tanager.uncertainty.bootstrap import BootstrapPosterior
 from tanager.uncertainty.dirichlet import DirichletPosterior
 from tanager.uncertainty.interval import reach
-from tanager.uncertainty.posterior import AnyPosterior
+from tanager.uncertainty.posterior import AnyPosterior, BootstrapPosterior
 from tanager.uncertainty.reference import ReferencePosterior
 
 LEVEL = 0.9
@@ -86,7 +85,8 @@ def _deviations(clf: TableClassifier, posterior: AnyPosterior, terms: list[tuple
 
 
 def _ends(clf: TableClassifier, posterior: AnyPosterior, codes: Codes) -> str | None:
-    interval = posterior.interval(codes, clf.missing_rule_.log_posterior(codes), LEVEL, clf.missing_rule_)
+    rule, n_training = clf.missing_rule_, float(clf.class_count_.sum())
+    interval = posterior.interval(codes, rule.log_posterior(codes), LEVEL, rule, n_training)
     packed = pack(np.round(np.stack([interval.lower, interval.upper], axis=2) * 65_535).astype(np.uint16))
     return packed if len(packed) <= MAX_BYTES else None
 

@@ -12,14 +12,13 @@ import numpy as np
 from tanager.additive.forest import Forest
 from tanager.additive.importance import effect_strength
 from tanager.additive.model import AdditiveModel, AnyModel
-from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.importance import term_strength
+from tanager.classifiers.base import TableClassifier, term_strength
 from tanager.edits.edit import model_digest
 from tanager.errors import MemoryLimitError
 from tanager.explain import explain
 from tanager.missing.rule import MissingRule
 from tanager.network.network import Network
-from tanager.plots.network_layout import BOX_HEIGHT, Layout
+from tanager.plots.network import BOX_HEIGHT, Layout
 from tanager.report.curves import term_chances
 from tanager.report.data_section import PageRows
 from tanager.report.json_page import Json, number, pack, pack_rounded, rounded

@@ -46,10 +46,10 @@ def tune(
 ) -> TuneResult:
     """Change the tables of a network so that it answers a query better; the structure stays.
 
-    What is made large is sum_t w_t log P(q_t | e_t) + strength sum theta0 log theta, where q_t are the query's cells
-    present in row t, e_t all other cells present, theta0 the expert's probabilities and theta the tuned ones. Whatever
-    is missing is summed out exactly. The second term is a Dirichlet prior: each row of a table is pulled to the
-    expert's as if `strength` rows had been seen in it. Only tables that the query depends on move, and a probability
+    The tuned tables maximise sum_t w_t log P(q_t | e_t) + strength sum theta0 log theta, where q_t are the query's
+    cells in row t, e_t its other cells, theta0 the expert's probabilities and theta the tuned ones. Missing cells are
+    summed out exactly. The second term is a Dirichlet prior: each row of a table is pulled to the expert's as if
+    `strength` rows had been seen in it. Only tables that the query depends on move, and a probability
     of zero stays zero.
 
     Parameters

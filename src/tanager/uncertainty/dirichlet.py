@@ -54,7 +54,7 @@ class DirichletPosterior(PicklesFields):
     network: Network
     rows: tuple[Array, ...]
 
-    def interval(self, codes: Codes, logs: Array, level: float, rule: MissingRule) -> Interval:
+    def interval(self, codes: Codes, logs: Array, level: float, rule: MissingRule, n_training: float) -> Interval:
         """Of P(class | row); `logs` are the classifier's own, whose log odds may be a little off the median."""
         ends = np.asarray(norm.ppf([0.5 - level / 2.0, 0.5, 0.5 + level / 2.0]))
         hard = self._has_linked_missing(codes)

@@ -16,8 +16,7 @@ from tanager.errors import OptionError
 class Interval(NamedTuple):
     """Ends and middle of intervals; of P(class | row) each is (n_rows, n_classes), in the order of `classes_`.
 
-    The intervals are for one class of one row each. Their ends do not sum to one over the classes, and nor need their
-    middles.
+    Each interval is for one class of one row. Neither the ends nor the middles sum to one over the classes.
     """
 
     lower: Array

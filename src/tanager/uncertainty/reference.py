@@ -17,12 +17,19 @@ nothing, and the expected one is not. The log evidence of other Lambda is, up to
 (Breslow and Clayton 1993; Opper and Archambeau 2009). The covariance is averaged over Lambda, with what the
 means m differ by. The intervals lie around the classifier's own P. They reach as far as the root of the mean square of
 f less its log odds, so that they are wider where the two models disagree.
+
+P of a row with unknown cells is the mean over its completions, which may be unlike any training row: the reference
+model is then unsure of each, and far from the frequencies that the classifier is corrected to. But with no cell known P
+is the frequency of the class, and the rows show that to within 1 / (n P (1 - P)) of the log odds. So the covariance is
+limited to this variance there (`_limit`). A row of which a share u is unknown has u^2 of it at least: completions in
+which the classes are told apart vary too little. And u times the difference between the two models with no cell known
+is none of the row's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import ClassVar
 
@@ -37,6 +44,7 @@ from tanager.arrays import Array, Codes, Ints
 from tanager.missing.rule import MissingRule
 from tanager.network.columns import Term
 from tanager.runtime.resources import map_threads, one_blas_thread
+from tanager.table.columns import code_dtype
 from tanager.table.schema import ColumnSchema
 from tanager.uncertainty.interval import Interval, around, log_odds_of_each, reach
 
@@ -79,27 +87,46 @@ class ReferencePosterior:
     mean: Array
     factor: Array
 
-    def interval(self, codes: Codes, logs: Array, level: float, rule: MissingRule) -> Interval:
-        """Of P(class | row); `logs` (n_rows, n_classes) are the classifier's own, `rule` that of missing values."""
-        return around(log_odds_of_each(logs), self.deviations(codes, logs, rule), reach(level))
+    def interval(self, codes: Codes, logs: Array, level: float, rule: MissingRule, n_training: float) -> Interval:
+        """Of P(class | row).
 
-    def deviations(self, codes: Codes, logs: Array, rule: MissingRule) -> Array:
+        logs        (n_rows, n_classes) the classifier's own
+        rule        that of missing values
+        n_training  training rows, by weight
+        """
+        return around(log_odds_of_each(logs), self.deviations(codes, logs, rule, n_training), reach(level))
+
+    def deviations(self, codes: Codes, logs: Array, rule: MissingRule, n_training: float) -> Array:
         """(n_rows, n_classes): the root of the mean square by which the log odds of each class may be off."""
         n_odds = len(self.factor)
-        odds, deviations = log_odds_of_each(logs)[:, -n_odds:], np.empty((len(codes), n_odds))
-        missing = rule.has_unknown(codes)
-
-        def fill(first: int) -> None:
-            rows = np.arange(first, min(first + BLOCK_ROWS, len(codes)))
-            deviations[rows] = self._whole_rows(coarse_codes(self.coarse, codes[rows]), odds[rows])
-            for few in np.array_split(rows[missing[rows]], -(-int(missing[rows].sum()) // ROWS_TO_COMPLETE) or 1):
-                completed = rule.completed(codes[few]) if len(few) else None
-                if completed is not None:
-                    deviations[few] = self._completed_rows(completed[:, : len(self.coarse)], odds[few])
-
+        odds, deviations = log_odds_of_each(logs)[:, -n_odds:].copy(), np.empty((len(codes), n_odds))
+        unknown = rule.has_unknown(codes)
+        shares = (codes == np.array(rule.network.n_states[:-1])).mean(axis=1, keepdims=True)
+        p = np.exp(logs[:, -n_odds:])
+        least = shares / np.sqrt(np.maximum(n_training * p * (1.0 - p), LEAST_SPREAD))
         with one_blas_thread():
+            if unknown.any():
+                odds += shares * self._difference_of_nothing(rule)
+
+            def fill(first: int) -> None:
+                rows = np.arange(first, min(first + BLOCK_ROWS, len(codes)))
+                deviations[rows] = self._whole_rows(coarse_codes(self.coarse, codes[rows]), odds[rows])
+                for few in np.array_split(rows[unknown[rows]], -(-int(unknown[rows].sum()) // ROWS_TO_COMPLETE) or 1):
+                    completed = rule.completed(codes[few]) if len(few) else None
+                    if completed is not None:
+                        deviations[few] = self._completed_rows(completed, odds[few], least[few])
+
             map_threads(fill, range(0, len(codes), BLOCK_ROWS))
         return np.broadcast_to(deviations, logs.shape)
+
+    def _difference_of_nothing(self, rule: MissingRule) -> Array:
+        """(n_odds,) the log odds of the reference model less the classifier's, of a row without a known cell."""
+        nothing, n_odds = nothing_known(rule), len(self.factor)
+        completed = rule.completed(nothing)
+        if completed is None:
+            return np.zeros(n_odds)
+        p, _ = self._averages(completed, 1)
+        return logit(p[:, 0]) - log_odds_of_each(rule.log_posterior(nothing))[0, -n_odds:]
 
     def _whole_rows(self, coarse: Codes, odds: Array) -> Array:
         """Of rows without a missing value to average over."""
@@ -108,17 +135,28 @@ class ReferencePosterior:
             deviations[:, k] = np.sqrt(((features @ factor) ** 2).sum(axis=1) + (features @ mean - odds[:, k]) ** 2)
         return deviations
 
-    def _completed_rows(self, completed: Codes, odds: Array) -> Array:
-        """Of rows by their completions: P is the mean of theirs, and its slopes are the means of p (1 - p) Z."""
-        features, deviations = self.features(completed), np.empty_like(odds)
-        for k, (mean, factor) in enumerate(zip(self.mean, self.factor, strict=True)):
-            p = expit(features @ mean).reshape(len(odds), -1)
-            slopes = (p * (1.0 - p))[:, :, np.newaxis] * features.reshape(*p.shape, -1)
-            average = p.mean(axis=1)
-            spread = np.maximum(average * (1.0 - average), LEAST_SPREAD)
-            varied = (slopes.mean(axis=1) / spread[:, np.newaxis]) @ factor
-            deviations[:, k] = np.sqrt((varied**2).sum(axis=1) + (logit(average) - odds[:, k]) ** 2)
+    def _completed_rows(self, completed: Codes, odds: Array, least: Array) -> Array:
+        """Of rows by their completions, the number of which is the same for each; they vary by `least` or more."""
+        deviations = np.empty_like(odds)
+        for k, (p, slopes) in enumerate(zip(*self._averages(completed, len(odds)), strict=True)):
+            variances = np.maximum(((slopes @ self.factor[k]) ** 2).sum(axis=1), least[:, k] ** 2)
+            deviations[:, k] = np.sqrt(variances + (logit(p) - odds[:, k]) ** 2)
         return deviations
+
+    def _averages(self, completed: Codes, n_rows: int) -> tuple[Array, Array]:
+        """P (n_odds, n_rows), the mean of the completions', and the slopes of its log odds (..., n_features + 1).
+
+        The slopes of P are the means of p (1 - p) Z.
+        """
+        features = self.features(completed[:, : len(self.coarse)])
+        averages, slopes = [], []
+        for mean in self.mean:
+            p = expit(features @ mean).reshape(n_rows, -1)
+            steep = (p * (1.0 - p))[:, :, np.newaxis] * features.reshape(*p.shape, -1)
+            averages.append(p.mean(axis=1))
+            spread = np.maximum(averages[-1] * (1.0 - averages[-1]), LEAST_SPREAD)
+            slopes.append(steep.mean(axis=1) / spread[:, np.newaxis])
+        return np.array(averages), np.array(slopes)
 
     def effect_deviations(self, network: AnyModel, term: Term) -> Array | None:
         """(cells, classes): of the log odds of each class by an attribute, or a pair, in each of its coarse states.
@@ -132,6 +170,12 @@ class ReferencePosterior:
         odds = np.stack([np.sqrt(((cells @ factor[at]) ** 2).sum(axis=1)) for factor in self.factor], axis=1)
         each = odds[self.coarse[term[0]]] if len(term) == 1 else odds
         return np.broadcast_to(each, (len(each), network.n_states[-1]))
+
+
+def nothing_known(rule: MissingRule) -> Codes:
+    """(1, n_attributes) the codes of a row of unknown cells."""
+    n_states = np.array(rule.network.n_states[:-1])
+    return n_states[np.newaxis].astype(code_dtype(int(n_states.max(initial=0))))
 
 
 def coarse_codes(look_ups: Sequence[Ints], codes: Codes) -> Codes:
@@ -170,8 +214,9 @@ def reference_posterior(
     strength: Array,
     pairs: Sequence[tuple[int, int]],
     rows: TrainingRows,
+    rule: MissingRule,
 ) -> ReferencePosterior:
-    """columns of the attributes; the others as in `choose_terms`."""
+    """columns of the attributes, rule of the classifier; the others as in `choose_terms`."""
     coarse = [column.coarse for column in columns]
     look_ups = tuple(column.coarse_codes.astype(np.int64) for column in columns)
     rows = rows.thinned(MAX_ROWS, order)
@@ -185,8 +230,28 @@ def reference_posterior(
             at = _fit(features, coarse_codes(look_ups, few.codes), few.weights, few.classes == code)
             curvature, slope = _second_order(features, codes, rows.weights, rows.classes == code, *at)
             fitted.append(_average(curvature, slope, features.kinds, n_classes))
-    mean, factor = (np.array(each) for each in zip(*fitted, strict=True))
-    return ReferencePosterior(look_ups, features, mean, factor)
+        mean, factor = (np.array(each) for each in zip(*fitted, strict=True))
+        return _limit(ReferencePosterior(look_ups, features, mean, factor), rule, rows.weights.sum())
+
+
+def _limit(posterior: ReferencePosterior, rule: MissingRule, n_rows: float) -> ReferencePosterior:
+    """With no cell known the log odds vary by 1 / (n P (1 - P)) at most, as the frequency of a class does.
+
+    Of slopes g there, F F^T g / |F^T g| is taken off the factor F along F^T g.
+    """
+    nothing = nothing_known(rule)
+    completed = rule.completed(nothing)
+    if completed is None:
+        return posterior
+    p = np.exp(rule.log_posterior(nothing))[0, -len(posterior.factor) :]
+    limits = 1.0 / np.maximum(n_rows * p * (1.0 - p), LEAST_SPREAD)
+    factors = []
+    for factor, (slopes,), limit in zip(posterior.factor, posterior._averages(completed, 1)[1], limits, strict=True):
+        along = slopes @ factor
+        excess = 1.0 - np.sqrt(limit / max(along @ along, LEAST_STEP))
+        taken_off = np.outer(factor @ along, along / max(along @ along, LEAST_STEP))
+        factors.append(_rounded(factor - excess * taken_off) if excess > 0.0 else factor)
+    return replace(posterior, factor=np.array(factors))
 
 
 def _fit(features: Features, codes: Codes, weights: Array, is_class: NDArray[np.bool_]) -> tuple[Array, Array]:
@@ -246,7 +311,11 @@ def _average(curvature: Array, slope: Array, kinds: Ints, n_classes: int) -> tup
     rank = int(np.clip(RANK_OF_ALL_CLASSES // n_classes, MIN_RANK, MAX_RANK))
     if size > rank:
         factor = factor @ np.random.default_rng(FACTOR_SEED).standard_normal((size, rank)) / np.sqrt(rank)
-    return mean, whole_steps(factor) * line_steps(factor)
+    return mean, _rounded(factor)
+
+
+def _rounded(factor: Array) -> Array:
+    return whole_steps(factor) * line_steps(factor)
 
 
 def line_steps(factor: Array) -> Array:

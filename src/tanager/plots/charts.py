@@ -1,8 +1,8 @@
-"""Heat maps with labels that never meet: a conditional probability table, or the effect of a pair of attributes."""
+"""Heat maps, calibration curves, the stability of attributes, and the look that all pictures share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -10,15 +10,23 @@ import numpy as np
 
 from tanager.arrays import Array
 from tanager.network.network import NodeTable
-from tanager.plots.style import FONT_SIZE, shorten, text_inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from tanager.evaluate.stability import Stability
+    from tanager.metrics import ReliabilityCurve
+
+FONT_SIZE = 9.0
+MAX_LETTERS = 30
+BLUE, ORANGE = "#34547a", "#b0672a"
+LINE_COLOUR, TEXT_COLOUR = "#b5b5b5", "#555555"
 MAX_STATE_LETTERS, MAX_GIVEN_LETTERS = 24, 60
 ROW_INCHES, MARGIN = 0.27, 0.15
 LINE_INCHES, NUMBER_INCHES = 0.17, 0.36
 MAX_INCHES = 14.0
+FEWEST_ROWS = 10
+MAX_ATTRIBUTES = 30
 
 
 def plot_table(table: NodeTable, ax: Axes | None = None) -> Axes:
@@ -48,7 +56,7 @@ def draw_heatmap(
 
     down, across  labels of the rows and the columns
     """
-    ax = ax or _new_axes(down, across, size)
+    ax = ax or _heatmap_axes(down, across, size)
     if largest is None:
         ax.imshow(values, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
     else:
@@ -71,7 +79,7 @@ def draw_heatmap(
     return ax
 
 
-def _new_axes(down: Sequence[str], across: Sequence[str], size: float) -> Axes:
+def _heatmap_axes(down: Sequence[str], across: Sequence[str], size: float) -> Axes:
     """Axes with room for the labels, at most 14 inches each way."""
     import matplotlib.pyplot as plt
 
@@ -83,3 +91,60 @@ def _new_axes(down: Sequence[str], across: Sequence[str], size: float) -> Axes:
     width, height = left + max(wide, 3.0) + MARGIN, high + foot + 0.4
     figure = plt.figure(figsize=(width, height))
     return figure.add_axes((left / width, foot / height, wide / width, high / height))
+
+
+def plot_calibration(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = None) -> Axes:
+    """A line per classifier: the share of rows in which an event happened, by the probability given to it.
+
+    The event is that the predicted class is right, for the curve `top` of `tanager.calibration`. Below the diagonal
+    a classifier is overconfident. Bins of fewer than ten rows are left out.
+    """
+    ax = ax or _new_axes(4.8, 4.6)
+    ax.plot([0, 1], [0, 1], color=ORANGE, lw=1)
+    lowest = 1.0
+    for name, curve in curves.items():
+        full = np.array(curve.count) >= FEWEST_ROWS
+        if full.any():
+            confidence, right = np.array(curve.mean_predicted)[full], np.array(curve.observed)[full]
+            ax.plot(confidence, right, "o-", ms=3, lw=1.2, label=name)
+            lowest = min(lowest, confidence.min(), right.min())
+    ends = (max(0.0, lowest - 0.05), 1.02)
+    ax.set(xlim=ends, ylim=ends, xlabel="confidence", ylabel="share right", aspect="equal")
+    if len(ax.lines) > 1:
+        ax.legend(fontsize=7, frameon=False)
+    return ax
+
+
+def plot_stability(stability: Stability, ax: Axes | None = None) -> Axes:
+    """A line per attribute, the strongest at the top: the median of its strength and a 90 % interval over the fits."""
+    shown = stability.order[:MAX_ATTRIBUTES]
+    ax = ax or _new_axes(5.6, 1.0 + 0.26 * len(shown))
+    low, middle, high = np.quantile(stability.importance[:, shown], [0.05, 0.5, 0.95], axis=0)
+    places = np.arange(len(shown))[::-1]
+    ax.hlines(places, low, high, color=BLUE, lw=2, alpha=0.45)
+    ax.plot(middle, places, "o", color=BLUE, ms=5)
+    ax.set_yticks(places, [shorten(stability.attributes[k]) for k in shown], parse_math=False)
+    ax.set(xlabel="strength of the attribute (nats)", xlim=(0.0, None))
+    return ax
+
+
+def _new_axes(width: float, height: float) -> Axes:
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def shorten(text: str, most: int = MAX_LETTERS) -> str:
+    """On one line, and with its middle left out where it is longer than `most` letters."""
+    line = " ".join(text.split())
+    keep = most - 1
+    return line if len(line) <= most else f"{line[: (keep + 1) // 2]}…{line[len(line) - keep // 2 :]}"
+
+
+def text_inches(text: str, size: float = FONT_SIZE) -> float:
+    """The width of a text whose letters are of this size in points, with a little room: hinting widens small ones."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
+    return 1.08 * float(width) / 72
