@@ -17,8 +17,8 @@ def check(X: object, y: object = None) -> Checkup:
     ----------
     X : table
         Any.
-    y : array of shape (n_rows,) or None
-        The class of each row, if there is one.
+    y : array of shape (n_rows,), str or None
+        The class of each row, if there is one, or the name of its column in X.
 
     Returns
     -------
@@ -39,7 +39,14 @@ def check(X: object, y: object = None) -> Checkup:
     >>> found.recipe.apply(table).column_names
     ['age']
     """
+    import narwhals as nw
+
     from tanager.check.examine import examine
+    from tanager.registry import check_option
     from tanager.table.read_columns import read_mixed
 
+    if isinstance(y, str):
+        frame = nw.from_native(X, eager_only=True)
+        check_option("y", y, frame.columns)
+        return examine(read_mixed(frame.drop(y).to_native()), frame[y].to_native(), class_name=y)
     return examine(read_mixed(X), y)

@@ -39,7 +39,7 @@ class ColumnSummary:
         return self.name, self.kind, f"{self.distinct:,}", missing, self.why
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Checkup:
     """The issues found in a table, the most severe first, and what each of its columns is.
 
@@ -89,6 +89,8 @@ class Checkup:
         for finding in self.findings:
             lines += _finding_lines(finding, self.example(finding))
         return "\n".join([*lines, *([""] if self.findings else []), *_column_lines(self.columns)])
+
+    __repr__ = __str__
 
     @property
     def _title(self) -> str:

@@ -25,14 +25,16 @@ class Finding:
 
     severity  "high": the model will be wrong or worthless; "medium": look at it; "low": good to know
     column    the name of the column, or None for an issue of rows
-    what      the issue, in words that follow the column's name
+    what      the issue, in words that follow the column's name, or a sentence that names it
     option    what fixes it, or a question to answer; "" where there is nothing to do
     row       a row that shows it, counted from 0, or None
     example   the cell of the column in that row
     share     the share of the rows that have the issue
     steps     the preprocessing that fixes it
     as_row    the earlier row that `row` repeats, or None
-    reveals_class  whether the column may hold what is known only after the class is
+    topic     "leak": the column may hold what is known only after the class is; "code": a number that may mean
+              missing; "quantity": a class of many numbers
+    offered   preprocessing that a person may choose where there are no `steps`
     """
 
     severity: Severity
@@ -44,10 +46,12 @@ class Finding:
     share: float = 1.0
     steps: tuple[Step, ...] = ()
     as_row: int | None = None
-    reveals_class: bool = False
+    topic: Literal["", "leak", "code", "quantity"] = ""
+    offered: tuple[Step, ...] = ()
 
     def __str__(self) -> str:
-        return self.what if self.column is None else f"column {self.column!r} {self.what}"
+        is_sentence = self.column is None or self.what[0].isupper()
+        return self.what if is_sentence else f"column {self.column!r} {self.what}"
 
     @property
     def line(self) -> str:
@@ -57,7 +61,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
-        return {name: value for name, value in asdict(self).items() if name not in ("steps", "reveals_class")}
+        return {name: value for name, value in asdict(self).items() if name not in ("steps", "topic", "offered")}
 
 
 @dataclass(frozen=True)

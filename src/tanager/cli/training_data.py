@@ -66,6 +66,7 @@ def read_unchecked(path: str, class_column: str, reading: Reading, recipe: Recip
     """The attributes and the class column of a file after its preprocessing."""
     table = read_table(path, reading.rules(recipe, class_column))
     check_training_columns(table.column_names, class_column, recipe, reading.drop or ())
+    _check_rows(path, table)
     return _split(recipe.apply(table), class_column)
 
 
@@ -102,6 +103,11 @@ def _check_recipe(names: Sequence[str], class_column: str | None, recipe: Recipe
         raise OptionError(f"--drop leaves out {class_column!r}, which is the class.")
 
 
+def _check_rows(path: str, table: pa.Table) -> None:
+    if not table.num_rows:
+        raise DataError(f"file {path!r} has a header and no rows.")
+
+
 def check_column(name: str, names: Sequence[str], purpose: str) -> str:
     """The name, if a column has it."""
     if name not in names:
@@ -121,7 +127,7 @@ def warn_findings(attributes: pa.Table, labels: NamedLabels) -> tuple[str, ...]:
     if len(worst) > MAX_FINDINGS:
         words = f"{len(worst) - MAX_FINDINGS} more such findings. Hint: tanager check shows them."
         warnings.warn(words, DataWarning, stacklevel=2)
-    return tuple(str(finding) for finding in worst)
+    return tuple(finding.line for finding in worst)
 
 
 def check_file(path: str, class_column: str | None, reading: Reading) -> tuple[Checkup, Recipe]:
@@ -132,6 +138,7 @@ def check_file(path: str, class_column: str | None, reading: Reading) -> tuple[C
         _check_recipe(table.column_names, None, asked, reading.drop or ())
     else:
         check_training_columns(table.column_names, class_column, asked, reading.drop or ())
+    _check_rows(path, table)
     place = _place(path, table)
     zeros = _leading_zeros(path, table, reading.rules(asked, class_column))
     table = asked.apply(table)

@@ -19,11 +19,13 @@ from tanager.report.json_page import Json, to_page_json
 from tanager.report.model_card import About, describe_learning, make_card
 from tanager.report.model_section import describe_drivers, describe_effects, describe_missing, describe_network
 from tanager.report.quality_section import (
+    JudgedRows,
     describe_decision,
     describe_event,
     describe_failures,
     describe_quality,
     judge_rows,
+    no_better,
     wrong_rows,
 )
 from tanager.table.schema import Category
@@ -66,7 +68,7 @@ def collect(
         "version": __version__,
         "title": facts["title"],
         "about": facts,
-        "issues": worst_issues(clf, checked["findings"]),
+        "issues": worst_issues(clf, judged, checked["findings"]),
         "network": describe_network(network) if network.kind == "tables" else describe_effects(network),
         "missing": describe_missing(clf.missing_rule_),
         "base": {"log_rates": log_base_rates(clf).tolist(), "baseline": baseline_words(network), "shown": shown},
@@ -98,7 +100,8 @@ def choose_event(clf: TableClassifier, quality: Quality | None, event: Category 
     return event_code(event, classes, clf.class_count_.tolist())
 
 
-def worst_issues(clf: TableClassifier, findings: Json) -> list[Json]:
-    """Issues of high severity: those that the model keeps of its training table, and those of the rows given."""
-    found = [each for each in cast(list[dict[str, Json]], findings or []) if each["severity"] == "high"]
-    return list(dict.fromkeys([*clf.issues_, *(str(each["words"]) for each in found)]))
+def worst_issues(clf: TableClassifier, judged: JudgedRows | None, findings: Json) -> list[Json]:
+    """That the model is worthless, and issues of high severity: of its training table, and of the rows given."""
+    worthless = "" if judged is None else no_better(judged.quality)
+    rows = [str(each["line"]) for each in cast(list[dict[str, Json]], findings or []) if each["severity"] == "high"]
+    return list(dict.fromkeys([*([worthless] if worthless else []), *clf.issues_, *rows]))

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.additive.model import AdditiveModel
 from tanager.arrays import Array, Codes
-from tanager.check import check
+from tanager.check.examine import examine
 from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.errors import DataError
 from tanager.network.network import Network
 from tanager.report.json_page import Json, number, pack
 from tanager.table.columns import Column, NumericColumn, RawTable, missing_cells
+from tanager.table.read_columns import read_mixed
 from tanager.table.schema import ColumnSchema, format_values
 from tanager.table.training_table import read_rows
 
@@ -88,13 +89,13 @@ def describe_data(clf: TableClassifier, X: object, y: ArrayLike | None, rows: Pa
     network = cast(Network | AdditiveModel, clf.model_)
     ranked = np.argsort(-clf.feature_importances_, kind="stable").tolist()
     try:
-        findings = check(X, y).findings
+        findings = examine(read_mixed(X), y, class_name=network.nodes[-1]).findings
     except DataError:  # a table that is fine to predict, such as one without rows
         findings = ()
     return {
         "columns": summarize_columns(rows, network),
         "class_groups": [list(group) for group in group_classes(rows.class_codes, network.n_states[-1])],
-        "findings": [{"severity": each.severity, "words": str(each), "remedy": each.option} for each in findings],
+        "findings": [{"severity": each.severity, "words": str(each), "line": each.line, "remedy": each.option} for each in findings],
         "associations": describe_associations(network.columns[: clf.n_features_in_], rows.codes, ranked),
     }
 

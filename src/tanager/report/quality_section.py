@@ -97,6 +97,15 @@ def judge_rows(clf: TableClassifier, X: object, rows: PageRows | None, quality: 
     return JudgedRows(Quality.of(predictions, clf.classes_, base_rate, split=""), np.arange(len(class_codes)))
 
 
+def no_better(quality: Quality) -> str:
+    """That a model gives no better probabilities than the class frequencies, in a sentence; "" if it does."""
+    if quality.measures.log_loss < quality.base.log_loss:
+        return ""
+    usual = quality.classes[int(np.argmax(quality.base_rate))]
+    where = "On new rows" if quality.split else "On the rows given"
+    return f"{where} this model is no better than always predicting {str(usual)!r}. Do not use it."
+
+
 def wrong_rows(rows: PageRows, judged: JudgedRows | None) -> Numbers | None:
     """The rows whose class is predicted wrongly: by models that had not seen them, where they were judged so."""
     if rows.class_codes is None:

@@ -62,12 +62,6 @@ def write_page(
     content = collect(clf, X, y, clf.quality_ if quality is None else quality, about, event, keep_rows)
     page = render(content)
     encoded = page.encode("utf-8", "xmlcharrefreplace")
-    if len(encoded) > LARGE_PAGE:
-        warnings.warn(
-            f"the page has {len(encoded) / 1e6:.1f} MB, as the tables of the model are large; it may open slowly.",
-            DataWarning,
-            stacklevel=3,
-        )
     if card is not None and write is not None:
         with atomic_write(card) as stream:
             stream.write(write(cast(dict[str, Json], content["card"])).encode("utf-8", "replace"))
@@ -76,6 +70,12 @@ def write_page(
     with atomic_write(path) as stream:
         stream.write(encoded)
     return Path(path)
+
+
+def size_in_words(n_bytes: int) -> list[str]:
+    """A sentence about a page that is large."""
+    large = f"The page has {n_bytes / 1e6:.1f} MB, as the tables of the model are large; it may open slowly."
+    return [large] if n_bytes > LARGE_PAGE else []
 
 
 class Page(str):
