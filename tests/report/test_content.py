@@ -229,7 +229,7 @@ def test_only_options_that_differ_from_the_default_are_listed():
 
 def test_a_page_that_is_large_all_the_same_is_written_with_a_warning(model, monkeypatch, tmp_path):
     monkeypatch.setattr(write_page, "LARGE_PAGE", 1_000)
-    with pytest.warns(DataWarning, match=r"the page has 0\.\d MB"):
+    with pytest.warns(DataWarning, match=r"The page has 0\.\d MB"):
         path = report(model[0], path=tmp_path / "page.html")
     assert path.read_text("utf-8").endswith("</html>")
 

@@ -25,7 +25,8 @@ from tanager import (
 )
 from tanager.classifiers.base import encode_table
 from tanager.errors import DataWarning
-from tanager.metrics import Predictions, Quality
+from tanager.decide import CostDecision
+from tanager.metrics import Measures, Predictions, Quality
 from tanager.metrics.quality import measure_rows
 from tanager.report import quality_section
 from tanager.report.collect import collect
@@ -33,18 +34,22 @@ from tanager.report.data_section import cramers_v
 from tanager.report.model_card import About
 from tanager.report.quality_section import (
     GRID,
+    CountedRows,
     JudgedRows,
     compare_groups,
     decided_threshold,
+    describe_decision,
     describe_examples,
     describe_groups,
     describe_mistakes,
+    describe_quality,
     describe_thresholds,
     is_training_table,
     make_groups,
     match_rows,
+    measure_lines,
 )
-from tanager.report.render import brief, percent
+from tanager.report.json_page import brief, percent
 from tanager.table.schema import ColumnSchema
 
 
@@ -115,11 +120,43 @@ def test_counts_at_every_threshold_equal_those_of_scikit_learn():
     quality = random_quality()
     proba, codes = quality.predictions.probabilities, quality.predictions.class_codes
     for k in range(3):
-        found = describe_thresholds(quality, k, None)
+        found = describe_thresholds(quality, CountedRows.of(quality), k, None)
         assert found["thresholds"] == list(GRID)
         for t, hit, alarm in zip(found["thresholds"], found["found"], found["alarms"], strict=True):
             (_, fp), (_, tp) = confusion_matrix(codes == k, proba[:, k] >= t, labels=[False, True])
             assert (hit, alarm) == (tp, fp)
+
+
+@pytest.mark.parametrize("kept", [400, 20])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_that_a_file_keeps_count_as_all_at_the_model_s_rule_and_in_every_total(n_classes, kept):
+    whole = random_quality(4_000, n_classes)
+    part = replace(whole, predictions=whole.predictions.sample(kept))
+    found = describe_quality(part)
+    counted = CountedRows.of(part)
+    weighted = confusion_matrix(
+        counted.class_codes, counted.probabilities.argmax(axis=1), sample_weight=counted.weights, labels=range(n_classes)
+    )
+    assert weighted == pytest.approx(whole.confusion)
+    for k, table in enumerate(found["thresholds"]):
+        cases = int(whole.confusion[k].sum())
+        assert (table["of_class"], table["others"]) == (cases, 4_000 - cases)
+        if n_classes == 2:
+            at = table["thresholds"].index(0.5)
+            assert (table["found"][at], table["alarms"][at]) == (whole.confusion[k, k], whole.confusion[1 - k, k])
+    rule = CostDecision(tuple(whole.classes.tolist()), tuple(map(tuple, 1.0 - np.eye(n_classes))))
+    confusion = np.array(describe_decision(rule, part)["confusion"])[:, :n_classes]
+    assert confusion.sum() == pytest.approx(4_000, abs=n_classes)
+    assert describe_quality(whole)["curves"] == describe_quality(replace(whole, digest="x"))["curves"]
+
+
+def test_a_measure_that_is_not_perfect_does_not_read_as_if_it_were():
+    quality = random_quality()
+    nearly = replace(quality, measures=Measures(0.99996, 0.0002, 0.0001, 0.99997), low=Measures(0.9, 1, 1, 0.9))
+    assert [line[1] for line in measure_lines(nearly)] == ["> 99.9 %", "< 0.001", "< 0.001", "> 0.999"]
+    assert measure_lines(quality) == measure_rows(quality)
+    perfect = replace(quality, measures=Measures(1.0, 0.0, 0.0, 1.0))
+    assert [line[1] for line in measure_lines(perfect)] == ["100.0 %", "0.000", "0.000", "1.000"]
 
 
 def test_the_threshold_of_a_decision_is_where_its_choice_changes(model):
@@ -133,7 +170,8 @@ def test_the_threshold_of_a_decision_is_where_its_choice_changes(model):
         both = np.column_stack([p, 1 - p] if positive == 0 else [1 - p, p])
         assert rule.choose(both).tolist() == [1 - positive, positive]
         assert decided_threshold(rule, 1 - positive) is None
-        assert t in describe_thresholds(random_quality(50, 2), positive, rule)["thresholds"]
+        drawn = random_quality(50, 2)
+        assert t in describe_thresholds(drawn, CountedRows.of(drawn), positive, rule)["thresholds"]
     asking = FixedDecisionClassifier(TANClassifier(), costs={(labels[0], labels[1]): 3}, ask=0.1).fit(X, y).decision_
     assert decided_threshold(asking, asking.positive_code) is None
 

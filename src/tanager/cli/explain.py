@@ -173,7 +173,7 @@ def _print_row(row: RowExplanation, top: int) -> None:
 def _probability(log_odds: float) -> str:
     from scipy.special import expit
 
-    from tanager.report.render import percent
+    from tanager.report.json_page import percent
 
     return percent(None if math.isnan(log_odds) else float(expit(log_odds)))
 

@@ -67,7 +67,7 @@ def start(
     from tanager.files.json_file import save_recipe
     from tanager.files.model_file import save_model
     from tanager.metrics.quality import headline
-    from tanager.report.model_card import plural
+    from tanager.report.json_page import plural
     from tanager.report.quality_section import no_better
     from tanager.runtime.progress import working
 

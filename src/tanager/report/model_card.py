@@ -17,7 +17,7 @@ import numpy as np
 from tanager.additive.model import AdditiveTrace, AnyModel
 from tanager.classifiers.base import TableClassifier
 from tanager.parameters.protocol import ParameterTrace
-from tanager.report.json_page import Json, number
+from tanager.report.json_page import Json, number, plural
 from tanager.version import __version__
 
 MAX_CLASSES_NAMED = 6
@@ -260,10 +260,6 @@ def card_markdown(card: dict[str, Any]) -> str:
             lines += ["| measure | this model | 95 % interval | base rate alone |", "| --- | --- | --- | --- |"]
             lines += [f"| {' | '.join(line)} |" for line in card["measures"]] + [""]
     return "\n".join([*lines, f"Written by Tanager {card['version']}.", ""])
-
-
-def plural(n: int, word: str) -> str:
-    return f"{n:,} {word}{'' if n == 1 else 's'}"
 
 
 def _first(names: Sequence[str], most: int) -> str:

@@ -29,9 +29,10 @@ from tanager.metrics import (
     most_missed,
     one_hot,
 )
-from tanager.metrics.quality import event_line, measure_rows, sampled_rows
+from tanager.metrics.basic import confusion_matrix
+from tanager.metrics.quality import NAMES, event_line, sampled_rows, show
 from tanager.report.data_section import PageRows
-from tanager.report.json_page import Json, number, numbers
+from tanager.report.json_page import Json, area, number, numbers, percent
 from tanager.runtime.progress import working
 from tanager.table.schema import ColumnSchema
 
@@ -40,6 +41,8 @@ Numbers = NDArray[np.intp]
 MAX_CURVES, MAX_POINTS = 60, 6_000
 GRID = (0.001, 0.002, 0.005, *(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999)
 """Thresholds that the reader can choose from, besides that of a decision."""
+HARDLY_DECIDED = 1e-9
+"""How far the probability of a row that stands for others is from a half."""
 FEWEST_IN_GROUP = 30
 LEVEL = 0.05
 """The probability that, of a model whose losses are the same everywhere, any group at all is listed."""
@@ -148,12 +151,14 @@ def describe_quality(quality: Quality, decision: Decision | None = None) -> dict
     proba, class_codes = quality.predictions.probabilities, quality.predictions.class_codes
     n_classes = len(quality.classes)
     truth = one_hot(class_codes, n_classes)
+    counted = CountedRows.of(quality)
+    weights = None if counted.are_all else counted.weights[: len(class_codes)]
     calibrated = measure_calibration(proba, class_codes, quality.classes)
     areas = areas_under_roc(proba, class_codes)
     return {
         "split": quality.split,
         "n_rows": quality.n_rows,
-        "measures": [list(line) for line in measure_rows(quality)],
+        "measures": measure_lines(quality),
         **{name: number(value) for name, value in quality.measures._asdict().items()},
         "intervals": {
             name: [number(low, 4), number(high, 4)]
@@ -168,11 +173,31 @@ def describe_quality(quality: Quality, decision: Decision | None = None) -> dict
             for k, shares in enumerate(quality.by_class())
         ],
         "curves": [
-            _curves(truth[:, k], proba[:, k], n_classes, calibrated.by_class[k])
+            _curves(truth[:, k], proba[:, k], n_classes, calibrated.by_class[k], weights)
             for k in range(min(n_classes, MAX_CURVES))
         ],
-        "thresholds": [describe_thresholds(quality, k, decision) for k in range(min(n_classes, MAX_CURVES))],
+        "thresholds": [describe_thresholds(quality, counted, k, decision) for k in range(min(n_classes, MAX_CURVES))],
     }
+
+
+def measure_lines(quality: Quality) -> list[Json]:
+    """Of each measure its name, value, interval, and the base rate's, in words."""
+    lines: list[Json] = []
+    for name in Measures._fields:
+        words = [
+            _measure_words(name, getattr(each, name)) for each in (quality.measures, quality.low, quality.high, quality.base)
+        ]
+        interval = f"{words[1].removesuffix(' %')} to {words[2]}" if words[1] != "-" else "-"
+        lines.append([NAMES[name], words[0], interval, words[3]])
+    return lines
+
+
+def _measure_words(name: str, value: float) -> str:
+    """As `show`, but a measure that is not perfect does not read as if it were."""
+    words = show(name, value)
+    if words not in ("100.0 %", "1.000", "0.000") or value in (0.0, 1.0):
+        return words
+    return percent(value) if name == "accuracy" else area(value)
 
 
 def describe_event(quality: Quality, decided: dict[str, Json] | None) -> dict[str, Json]:
@@ -196,18 +221,18 @@ def _share(share: Share) -> list[Json]:
 
 
 def _curves(
-    truth: NDArray[np.bool_], proba: Array, n_classes: int, reliability: ReliabilityCurve
+    truth: NDArray[np.bool_], proba: Array, n_classes: int, reliability: ReliabilityCurve, weights: Array | None
 ) -> dict[str, Json] | None:
     """ROC, precision and recall, and calibration of one class; None where the rows are all of it or none is."""
     if truth.all() or not truth.any():
         return None
     n_points = max(20, min(200, MAX_POINTS // n_classes))
-    false_rate, true_rate, _ = roc_curve(truth, proba)
-    precision, recall, _ = precision_recall_curve(truth, proba, drop_intermediate=True)
+    false_rate, true_rate, _ = roc_curve(truth, proba, sample_weight=weights)
+    precision, recall, _ = precision_recall_curve(truth, proba, sample_weight=weights, drop_intermediate=True)
     return {
         "roc": _points(false_rate, true_rate, n_points),
         "pr": _points(recall[::-1], precision[::-1], n_points),
-        "share": number(truth.mean(), 4),
+        "share": number(np.average(truth, weights=weights), 4),
         "calibration": [
             [number(predicted, 5), number(observed, 5), count, *Share(round(observed * count), count).interval]
             for predicted, observed, count in zip(
@@ -222,25 +247,66 @@ def _points(x: Array, y: Array, most: int) -> list[Json]:
     return [list(numbers(x[chosen])), list(numbers(y[chosen]))]
 
 
-def describe_thresholds(quality: Quality, class_code: int, decision: Decision | None) -> dict[str, Json]:
+@dataclass(frozen=True)
+class CountedRows:
+    """Predictions that stand for all rows judged, of which a model file keeps a part.
+
+    Of each true class the weights of those predicted to be of each class add up to the confusion of all rows. A cell of
+    it from which no row was kept has one that is hardly decided.
+    """
+
+    probabilities: Array
+    class_codes: Numbers
+    weights: Array
+
+    @classmethod
+    def of(cls, quality: Quality) -> CountedRows:
+        """The predictions of a quality, weighted."""
+        proba, truth = quality.predictions.probabilities, quality.predictions.class_codes.astype(np.intp)
+        kept = confusion_matrix(proba, truth)
+        said = proba.argmax(axis=1)
+        cells = np.argwhere((kept == 0) & (quality.confusion > 0))
+        hardly = np.zeros((len(cells), proba.shape[1]))
+        for sign, codes in zip((-1, 1), cells.T, strict=True):
+            hardly[np.arange(len(cells)), codes] += 0.5 + sign * HARDLY_DECIDED
+        weights = np.concatenate([(quality.confusion / np.maximum(kept, 1))[truth, said], quality.confusion[tuple(cells.T)]])
+        return cls(np.concatenate([proba, hardly]), np.concatenate([truth, cells[:, 0]]), weights)
+
+    @property
+    def are_all(self) -> bool:
+        """Whether every row judged is here."""
+        return bool((self.weights == 1.0).all())
+
+
+def describe_thresholds(
+    quality: Quality, counted: CountedRows, class_code: int, decision: Decision | None
+) -> dict[str, Json]:
     """Of each threshold t the rows with P(class) >= t: of the class ("found"), and others ("alarms")."""
-    p = quality.predictions.probabilities[:, class_code]
-    truth = quality.predictions.class_codes == class_code
+    p, truth = counted.probabilities[:, class_code], counted.class_codes == class_code
     chosen = decided_threshold(decision, class_code)
     thresholds = np.array(GRID if chosen is None else sorted({*GRID, chosen}))
+    counts = [counts_above(p[rows], counted.weights[rows], thresholds) for rows in (truth, ~truth)]
+    if decision is None and len(quality.classes) == 2:
+        # The more probable class: of two that are equally probable the first, which is the second's threshold too.
+        for each, true_class in zip(counts, (class_code, 1 - class_code), strict=True):
+            each[thresholds == 0.5] = quality.confusion[true_class, class_code]
+    of_class = int(quality.confusion[class_code].sum())
     return {
         "thresholds": thresholds.tolist(),
-        "found": counts_above(p[truth], thresholds).tolist(),
-        "alarms": counts_above(p[~truth], thresholds).tolist(),
-        "of_class": int(truth.sum()),
-        "others": int((~truth).sum()),
+        "found": counts[0].tolist(),
+        "alarms": counts[1].tolist(),
+        "of_class": of_class,
+        "others": quality.n_rows - of_class,
         "decided": chosen,
     }
 
 
-def counts_above(probabilities: Array, thresholds: Array) -> NDArray[np.intp]:
-    """(n_thresholds,) how many are at least as large."""
-    return len(probabilities) - np.searchsorted(np.sort(probabilities), thresholds, side="left")
+def counts_above(probabilities: Array, weights: Array, thresholds: Array) -> NDArray[np.intp]:
+    """(n_thresholds,) how many are at least as large, each counted as often as its weight says."""
+    order = np.argsort(probabilities, kind="stable")
+    sums = np.concatenate([[0.0], np.cumsum(weights[order])])
+    above = sums[-1] - sums[np.searchsorted(probabilities[order], thresholds, side="left")]
+    return np.asarray(np.round(above).astype(np.intp))
 
 
 def decided_threshold(decision: Decision | None, class_code: int) -> float | None:
@@ -264,14 +330,14 @@ def describe_decision(decision: Decision | None, quality: Quality) -> dict[str, 
     """The decision in words, and what it costs per row beside simpler rules."""
     if decision is None:
         return None
-    predictions = quality.predictions
+    counted = CountedRows.of(quality)
+    proba, class_codes, weights = counted.probabilities, counted.class_codes, counted.weights
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `fit` has said that nobody reaches the threshold
-        measured = measure_decision(decision, predictions.probabilities, predictions.class_codes)
-    chosen = decision.choose(predictions.probabilities)
+        measured = measure_decision(decision, proba, class_codes, weights / weights.mean())
     n_classes = len(decision.classes)
-    cells = predictions.class_codes.astype(np.intp) * (n_classes + 1) + chosen
-    counts = np.bincount(cells, minlength=n_classes * (n_classes + 1)).reshape(n_classes, -1)
+    cells = class_codes * (n_classes + 1) + decision.choose(proba)
+    counts = np.bincount(cells, weights, n_classes * (n_classes + 1)).round().astype(int).reshape(n_classes, -1)
     return {
         "words": str(decision),
         "positive": decision.positive_code,
