@@ -218,7 +218,7 @@ explain model.json other.csv | the data lacks 1 of the 2 columns
 explain model.json --change | no DATA was given
 explain absent.json good.csv | absent.json
 explain model.json good.csv --top 0 | --top
-explain model.json good.csv --row 20 | --row 20 is not there: the data has rows 0 to 19
+explain model.json good.csv --row 22 | --row 22 is not there: the data has rows 2 to 21
 explain model.json good.csv --row -1 | --row -1 is not there
 report absent.json | no such file
 report model.json absent.csv | no such file

@@ -29,7 +29,10 @@ EXPECTED = {
     "dates.csv": ["dates read in 'seen'; missing values recognised in 'region'"],
     "identifiers.csv": ["90 rows, 3 attributes", "left out 'nr', 'patient', 'country'"],
     "duplicates.csv": ["left out 'copy'", "Warning 18 of 108 rows (17 %) repeat an earlier row"],
-    "leak.xlsx": ["spellings merged in 'Résultat'", "Warning Whether 'discharged to' is missing predicts 'Résultat' in"],
+    "leak.xlsx": [
+        "spellings merged in 'Résultat'",
+        "Warning Whether 'discharged to' is missing predicts 'Résultat' in",
+    ],
     "typos.csv": ["spellings merged in 'Résultat'", "999 taken as missing in 'years'", "a typo of 'malignant'?"],
     "notes.xlsx": ["92 rows, 3 attributes", "numbers read in 'mean radius'", "1 more issue to look at"],
 }
@@ -145,7 +148,10 @@ def test_a_model_that_is_no_better_than_the_base_rate_is_called_so(tmp_path, mon
     [
         ([], "file 't.csv' has a header and no rows."),
         (["one"] * 60, "the class 'class' has one value, 'one'; a model needs two or more."),
-        ([k / 7 for k in range(100)], "'class' holds 100 different numbers: it is a quantity. Tanager predicts classes."),
+        (
+            [k / 7 for k in range(100)],
+            "'class' holds 100 different numbers: it is a quantity. Tanager predicts classes.",
+        ),
     ],
     ids=["no rows", "one class", "a quantity"],
 )

@@ -35,10 +35,9 @@ from tanager import (
 )
 from tanager.parameters.protocol import ParameterTrace
 from tanager.report import data_section, write_page
-from tanager.report.collect import collect
 from tanager.report.json_page import pack, pack_rounded, to_page_json
 from tanager.report.model_card import describe_learning
-from tanager.report.write_page import render
+from tanager.report.write_page import collect, render
 
 
 @pytest.fixture(scope="module")

@@ -24,13 +24,13 @@ from tanager import (
     report,
 )
 from tanager.classifiers.base import encode_table
-from tanager.errors import DataWarning
 from tanager.decide import CostDecision
+from tanager.errors import DataWarning
 from tanager.metrics import Measures, Predictions, Quality
 from tanager.metrics.quality import measure_rows
 from tanager.report import quality_section
-from tanager.report.collect import collect
 from tanager.report.data_section import cramers_v
+from tanager.report.json_page import brief, percent
 from tanager.report.model_card import About
 from tanager.report.quality_section import (
     GRID,
@@ -49,7 +49,7 @@ from tanager.report.quality_section import (
     match_rows,
     measure_lines,
 )
-from tanager.report.json_page import brief, percent
+from tanager.report.write_page import collect
 from tanager.table.schema import ColumnSchema
 
 
@@ -135,15 +135,18 @@ def test_rows_that_a_file_keeps_count_as_all_at_the_model_s_rule_and_in_every_to
     found = describe_quality(part)
     counted = CountedRows.of(part)
     weighted = confusion_matrix(
-        counted.class_codes, counted.probabilities.argmax(axis=1), sample_weight=counted.weights, labels=range(n_classes)
+        counted.class_codes,
+        counted.probabilities.argmax(axis=1),
+        sample_weight=counted.weights,
+        labels=range(n_classes),
     )
     assert weighted == pytest.approx(whole.confusion)
-    for k, table in enumerate(found["thresholds"]):
+    for k, counts in enumerate(found["thresholds"]):
         cases = int(whole.confusion[k].sum())
-        assert (table["of_class"], table["others"]) == (cases, 4_000 - cases)
+        assert (counts["of_class"], counts["others"]) == (cases, 4_000 - cases)
         if n_classes == 2:
-            at = table["thresholds"].index(0.5)
-            assert (table["found"][at], table["alarms"][at]) == (whole.confusion[k, k], whole.confusion[1 - k, k])
+            at = counts["thresholds"].index(0.5)
+            assert (counts["found"][at], counts["alarms"][at]) == (whole.confusion[k, k], whole.confusion[1 - k, k])
     rule = CostDecision(tuple(whole.classes.tolist()), tuple(map(tuple, 1.0 - np.eye(n_classes))))
     confusion = np.array(describe_decision(rule, part)["confusion"])[:, :n_classes]
     assert confusion.sum() == pytest.approx(4_000, abs=n_classes)
@@ -267,19 +270,20 @@ def test_group_deviations_are_those_of_random_groups_of_the_same_size():
 def test_examples_are_the_most_and_the_least_confident_rows_with_both_predictions():
     judged = JudgedRows(random_quality(), np.arange(200)[::-1])
     own = np.random.default_rng(3).dirichlet(np.ones(3), 200)
-    rows = SimpleNamespace(on_page=np.arange(0, 200, 2), proba=own)
+    rows = SimpleNamespace(on_page=np.arange(0, 200, 2), proba=own, numbers=np.arange(200) + 2)
     proba, truth = judged.probabilities, judged.class_codes
     right_row, uncertain, wrong = describe_examples(judged, rows)
     here = {int(row): k for k, row in enumerate(judged.rows) if row % 2 == 0}
     right = {row: proba[k].max() for row, k in here.items() if proba[k].argmax() == truth[k]}
     mistakes = {row: proba[k].max() for row, k in here.items() if proba[k].argmax() != truth[k]}
-    assert right_row["p"] == max(right.values()) == right[right_row["row"]]
+    assert right_row["p"] == max(right.values()) == right[right_row["row"] - 2]
     assert uncertain["p"] == min(proba[k].max() for k in here.values())
-    assert wrong["p"] == max(mistakes.values()) == mistakes[wrong["row"]]
+    assert wrong["p"] == max(mistakes.values()) == mistakes[wrong["row"] - 2]
     listed = describe_mistakes(judged, rows)
-    assert {row for row, *_ in listed} == set(mistakes)
-    assert all(both == [own[row].argmax(), own[row].max()] for row, *_, said, p in listed for both in [[said, p]])
-    assert wrong["own"] == [own[wrong["row"]].argmax(), own[wrong["row"]].max()]
+    assert {row - 2 for row, *_ in listed} == set(mistakes)
+    assert listed[0][0] == wrong["row"]
+    assert all([said, p] == [own[row - 2].argmax(), own[row - 2].max()] for row, *_, said, p in listed)
+    assert wrong["own"] == [own[wrong["row"] - 2].argmax(), own[wrong["row"] - 2].max()]
 
 
 def test_cramers_v_is_chi_squared_less_its_expectation_and_vanishes_for_noise():

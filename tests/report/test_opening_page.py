@@ -13,7 +13,7 @@ from sklearn.metrics import confusion_matrix
 from report.models import mixed_table
 from tanager import AdditiveClassifier, cross_validate_model, report
 from tanager.metrics.quality import measure_rows
-from tanager.report.collect import collect
+from tanager.report.write_page import collect
 
 SET_THRESHOLD = (
     "const slider = document.getElementById('threshold');"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tanager.check.checkup import Checkup
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 
-def check(X: object, y: object = None) -> Checkup:
+def check(X: Any, y: object = None) -> Checkup:
     """Check a table: what each column is, the issues found, and what fixes them.
 
     Parameters

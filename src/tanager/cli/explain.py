@@ -44,9 +44,14 @@ def explain(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="With --change: a column that cannot change; may be repeated."),
     ] = None,
-    row_numbers: Annotated[
+    asked: Annotated[
         list[int] | None,
-        typer.Option("--row", metavar="NUMBER", help="Only this row, counted from 0; may be repeated."),
+        typer.Option(
+            "--row",
+            metavar="NUMBER",
+            help="Only this row, by its number in the file, as a spreadsheet counts (from 0 where it is not known); "
+            "may be repeated.",
+        ),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Attributes or terms to print; the others are one line.")] = 15,
     missing: options.Missing = None,
@@ -62,11 +67,11 @@ def explain(
 
       tanager explain iris.json new.csv
       head -3 new.csv | tanager explain iris.json - --against setosa
-      tanager explain heart.json new.csv --row 7 --change --lock age --lock sex
+      tanager explain heart.json new.csv --row 9 --change --lock age --lock sex
       tanager explain iris.json new.csv --json > explanations.json
       tanager explain iris.json
     """
-    from tanager.cli.training_data import read_rows
+    from tanager.cli.training_data import read_rows, row_numbers
     from tanager.explain import explain as explain_model
     from tanager.files.model_file import load_model
 
@@ -85,9 +90,10 @@ def explain(
     X, y = read_rows(data, clf, missing)
     with working(f"Explaining {X.num_rows:,} rows"):
         explained = explain_model(clf, X, against=rival)
-        shown = _shown_rows(row_numbers, len(explained), as_json)
-        rows = [explained[row] for row in shown]
-        changes = [_change(clf, X, row.row, lock or ()) if change else None for row in rows]
+        numbers = row_numbers(data, X).tolist()
+        shown = _shown_rows(asked, numbers, as_json)
+        rows = [replace(explained[row], row=numbers[row]) for row in shown]
+        changes = [_change(clf, X, row, numbers[row], lock or ()) if change else None for row in shown]
     if as_json:
         print(json.dumps([_document(*each) for each in zip(rows, changes, strict=True)], indent=2))
         return
@@ -96,18 +102,18 @@ def explain(
         _print_row(row, top)
         if row_changes is not None:
             print(f"{row_changes}\n")
-    if row_numbers is None and len(rows) < len(explained):
+    if asked is None and len(rows) < len(explained):
         say(f"{len(explained) - len(rows):,} more rows: --row NUMBER shows any, --json all.")
 
 
-def _shown_rows(asked: list[int] | None, n_rows: int, as_json: bool) -> list[int]:
-    """The rows asked for; without a wish all of them for programs, the first few for people."""
+def _shown_rows(asked: list[int] | None, numbers: list[int], as_json: bool) -> list[int]:
+    """The places of the rows asked for; without a wish all of them for programs, the first few for people."""
     if asked is None:
-        return list(range(n_rows if as_json else min(n_rows, MAX_ROWS_PRINTED)))
+        return list(range(len(numbers) if as_json else min(len(numbers), MAX_ROWS_PRINTED)))
     for row in asked:
-        if not 0 <= row < n_rows:
-            raise OptionError(f"--row {row} is not there: the data has rows 0 to {n_rows - 1}.")
-    return asked
+        if row not in numbers:
+            raise OptionError(f"--row {row} is not there: the data has rows {numbers[0]} to {numbers[-1]}.")
+    return [numbers.index(row) for row in asked]
 
 
 def _quality_of(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic] | None) -> Quality | None:
@@ -128,10 +134,10 @@ def _print_headline(quality: Quality | None, as_json: bool) -> None:
         print(f"{headline(quality)}\n")
 
 
-def _change(clf: TableClassifier, X: pa.Table, row: int, locked: Sequence[str]) -> Counterfactuals:
+def _change(clf: TableClassifier, X: pa.Table, row: int, number: int, locked: Sequence[str]) -> Counterfactuals:
     from tanager.explain import counterfactuals
 
-    return replace(counterfactuals(clf, X.take([row]), locked=locked)[0], row=row)
+    return replace(counterfactuals(clf, X.take([row]), locked=locked)[0], row=number)
 
 
 def _document(row: RowExplanation, changes: Counterfactuals | None) -> dict[str, object]:

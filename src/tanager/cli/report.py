@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from tanager.classifiers.base import TableClassifier
+    from tanager.table.schema import Category
+
 
 def report(
     model: options.Model,
@@ -55,24 +58,20 @@ def report(
       tanager report iris.json test.csv --card card.md --purpose "Tell irises apart"
       head -100 test.csv | tanager report iris.json - -o - > iris.html
     """
-    from tanager.cli.training_data import read_labelled_rows
+    from tanager.cli.training_data import read_rows
     from tanager.files.model_file import load_model
     from tanager.files.paths import check_output
-    from tanager.report.model_card import About
-    from tanager.report.write_page import CARD, PAGE, card_writer, write_page
+    from tanager.report.write_page import CARD, PAGE, card_writer
 
     if card is not None:
         check_output(card, CARD, reads=[model, data, output], force=force)
         card_writer(card)
     with output_file(output, ".html", PAGE, [model, data], force) as path:
         clf = load_model(model)
-        X, y = None, None
         asked = None if event is None else options.find_class("--event", event, clf.classes_.tolist())
-        if data is not None:
-            X, y = read_labelled_rows(data, clf, missing)
-        about = About(name_of(data or model) if title is None else title, purpose, author, model)
-        with working("Writing the page"):
-            write_page(clf, X, y, path, about=about, card=card, event=asked, keep_rows=not no_rows)
+        X, y = (None, None) if data is None else read_rows(data, clf, missing)
+        about = {"title": title, "purpose": purpose, "author": author}
+        write_page_of(model, data, X, y, path, not no_rows, clf=clf, card=card, event=asked, **about)
     if output != STREAM:
         say(page_line(output, X is not None and not no_rows))
     if card is not None:
@@ -80,19 +79,38 @@ def report(
 
 
 def write_page_of(
-    model: str, data: str, X: pa.Table | None, y: NDArray[np.generic] | None, page: str, keep_rows: bool
+    model: str,
+    data: str | None,
+    X: pa.Table | None,
+    y: NDArray[np.generic] | None,
+    page: str,
+    keep_rows: bool,
+    *,
+    clf: TableClassifier | None = None,
+    card: str | None = None,
+    event: Category | None = None,
+    title: str | None = None,
+    purpose: str | None = None,
+    author: str | None = None,
 ) -> None:
-    """The page that `tanager report` writes of a model and the rows it was just learnt from, where they are held."""
-    from tanager.cli.training_data import rows_with_class
+    """A page about a model in a file and the rows of a table that was read, where they are held."""
+    from tanager.cli.training_data import row_numbers
+    from tanager.evaluate.cross_validate import labelled_rows
     from tanager.files.model_file import load_model
     from tanager.report.model_card import About
     from tanager.report.write_page import write_page
 
     with working("Writing the page"):
-        clf = load_model(model)
-        if X is not None and y is not None:
-            X, y = rows_with_class(X, y, clf)
-        write_page(clf, X, y, page, about=About(name_of(data), model=model), keep_rows=keep_rows)
+        clf = load_model(model) if clf is None else clf
+        numbers = None
+        if X is not None and data is not None:
+            numbers = row_numbers(data, X)
+            if y is not None:
+                y, labelled = labelled_rows(X, y, clf.classes_)
+                X, numbers = X.take(labelled), numbers[labelled]
+        table = data if data is not None and Path(data).is_file() else None
+        about = About(name_of(data or model) if title is None else title, purpose, author, model, table)
+        write_page(clf, X, y, page, None, about, card, event, keep_rows, numbers)
 
 
 def page_line(path: str, holds_rows: bool) -> str:

@@ -67,7 +67,14 @@ def read_unchecked(path: str, class_column: str, reading: Reading, recipe: Recip
     table = read_table(path, reading.rules(recipe, class_column))
     check_training_columns(table.column_names, class_column, recipe, reading.drop or ())
     _check_rows(path, table)
-    return _split(recipe.apply(table), class_column)
+    X, y = _split(recipe.apply(table), class_column)
+    return X.replace_schema_metadata(table.schema.metadata), y
+
+
+def row_numbers(path: str, X: pa.Table) -> NDArray[np.intp]:
+    """The number of each row of a table that was read: as a spreadsheet counts them, else from 0."""
+    place = _place(path, X)
+    return np.arange(X.num_rows) + (place["header_row"] + 1 if place else 0)
 
 
 def _split(table: pa.Table, class_column: str) -> tuple[pa.Table, NamedLabels]:
@@ -247,7 +254,8 @@ def read_rows(
         target = clf.encoder_.schema.target.name
         rows = recipe.apply(table.select([*needed, *([target] if target in table.column_names else [])]))
         classes = np.array(rows.column(target).to_pylist()) if target in rows.column_names else None
-        return _with_columns(_check_numbers(rows.select(needed), clf), table.select(kept)), classes
+        X = _with_columns(_check_numbers(rows.select(needed), clf), table.select(kept))
+        return X.replace_schema_metadata(table.schema.metadata), classes
 
 
 def read_labelled_rows(
@@ -255,11 +263,8 @@ def read_labelled_rows(
 ) -> tuple[pa.Table, NDArray[np.generic] | None]:
     """As `read_rows`; where the file has the class column, only the rows that have a class."""
     X, y = read_rows(path, clf, missing)
-    return (X, None) if y is None else rows_with_class(X, y, clf)
-
-
-def rows_with_class(X: pa.Table, y: NDArray[np.generic], clf: TableClassifier) -> tuple[pa.Table, NDArray[np.generic]]:
-    """The rows that have a class, and their classes; a warning counts the others."""
+    if y is None:
+        return X, None
     y, labelled = labelled_rows(X, y, clf.classes_)
     return X.take(labelled), y
 

@@ -36,18 +36,25 @@ WEAKEST = 0.2
 
 @dataclass(frozen=True)
 class PageRows:
-    """Rows as read, as codes of all attributes of the network, and their P(class | row); their classes if known."""
+    """Rows as read, as codes of all attributes of the network, and their P(class | row); their classes if known.
+
+    numbers  (n_rows,) what people call each row: its number in its file, ascending, or counted from 0
+    """
 
     table: RawTable
     codes: Codes
     proba: Array
     class_codes: NDArray[np.intp] | None
+    numbers: NDArray[np.integer]
 
     @classmethod
-    def read(cls, clf: TableClassifier, X: object, y: ArrayLike | None) -> PageRows:
+    def read(
+        cls, clf: TableClassifier, X: object, y: ArrayLike | None, numbers: NDArray[np.integer] | None = None
+    ) -> PageRows:
         table, codes = encode_table(clf, X)
         labels = None if y is None else read_rows(table, y, None, clf.classes_).class_codes.astype(np.intp)
-        return cls(table, codes, np.exp(clf.missing_rule_.log_posterior(codes)), labels)
+        numbers = np.arange(table.n_rows) if numbers is None else numbers
+        return cls(table, codes, np.exp(clf.missing_rule_.log_posterior(codes)), labels, numbers)
 
     @cached_property
     def thinned(self) -> tuple[str, int]:
@@ -75,6 +82,7 @@ class PageRows:
             "kept": len(kept),
             "bytes": self.codes.dtype.itemsize,
             "codes": self.thinned[0],
+            "numbers": pack(np.diff(self.numbers[kept], prepend=0).astype(np.uint32)),
             "classes": None if codes is None else pack(codes[kept].astype(np.uint16)),
             "wrong": None if wrong is None else pack(np.flatnonzero(np.isin(kept, wrong)).astype(np.uint32)),
             "numeric": list(numeric),
@@ -95,7 +103,10 @@ def describe_data(clf: TableClassifier, X: object, y: ArrayLike | None, rows: Pa
     return {
         "columns": summarize_columns(rows, network),
         "class_groups": [list(group) for group in group_classes(rows.class_codes, network.n_states[-1])],
-        "findings": [{"severity": each.severity, "words": str(each), "line": each.line, "remedy": each.option} for each in findings],
+        "findings": [
+            {"severity": each.severity, "words": str(each), "line": each.line, "remedy": each.option}
+            for each in findings
+        ],
         "associations": describe_associations(network.columns[: clf.n_features_in_], rows.codes, ranked),
     }
 

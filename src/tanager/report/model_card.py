@@ -7,7 +7,7 @@ import os
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from hashlib import sha256
+from hashlib import file_digest
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ class About:
     purpose  what the model is for
     author   who answers for it
     model    the file of the model, whose hash is on the page
+    table    the file of the rows, whose hash is on the page
     date     of the page, today
     """
 
@@ -43,6 +44,7 @@ class About:
     purpose: str | None = None
     author: str | None = None
     model: str | os.PathLike[str] | None = None
+    table: str | os.PathLike[str] | None = None
     date: str = field(default_factory=lambda: datetime.date.today().isoformat())
 
     def describe(self, clf: TableClassifier) -> dict[str, Json]:
@@ -53,7 +55,11 @@ class About:
             "title": f"Predicting {target}" if self.title is None else self.title,
             "target": target,
             "model": what_it_is(clf.model_),
-            "hash": None if self.model is None else sha256(Path(self.model).read_bytes()).hexdigest(),
+            "hashes": [
+                [kind, _hash_of(path)]
+                for kind, path in (("model file", self.model), ("table", self.table))
+                if path is not None
+            ],
             "options": set_options(clf),
             "date": self.date,
             "learnt_rows": number(float(counts.sum())),
@@ -65,6 +71,11 @@ class About:
         }
 
 
+def _hash_of(path: str | os.PathLike[str]) -> str:
+    with Path(path).open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()
+
+
 def what_it_is(model: AnyModel) -> str:
     """The kind of the model, in a line."""
     if model.kind == "effects":
@@ -74,8 +85,10 @@ def what_it_is(model: AnyModel) -> str:
 
 
 def set_options(clf: TableClassifier) -> list[Json]:
-    """[name, value] of the options that differ from the default."""
+    """[name, value] of the options that differ from the default; a seed of 0 is the default of the command."""
     default, options = type(clf)().get_params(deep=False), clf.get_params(deep=False)
+    if options["random_state"] == 0:
+        options.pop("random_state")
     return [[name, _shown(value)] for name, value in options.items() if repr(value) != repr(default[name])]
 
 
@@ -193,10 +206,10 @@ def make_card(content: dict[str, Any]) -> dict[str, Json]:
 
 
 def origin_sentences(about: dict[str, Any]) -> list[str]:
-    """The options that were set, and the hash of the model's file."""
+    """The options that were set, and the hashes of the model's file and of the table's."""
     options = ", ".join(f"{name}={value}" for name, value in about["options"])
     sentences = [f"Options that were set: {options}." if options else "All options have their defaults."]
-    return [*sentences, *([f"SHA-256 of the model file: {about['hash']}."] if about["hash"] else [])]
+    return [*sentences, *(f"SHA-256 of the {kind}: {digest}." for kind, digest in about["hashes"])]
 
 
 def data_sentences(content: dict[str, Any]) -> list[str]:

@@ -185,7 +185,8 @@ def measure_lines(quality: Quality) -> list[Json]:
     lines: list[Json] = []
     for name in Measures._fields:
         words = [
-            _measure_words(name, getattr(each, name)) for each in (quality.measures, quality.low, quality.high, quality.base)
+            _measure_words(name, getattr(each, name))
+            for each in (quality.measures, quality.low, quality.high, quality.base)
         ]
         interval = f"{words[1].removesuffix(' %')} to {words[2]}" if words[1] != "-" else "-"
         lines.append([NAMES[name], words[0], interval, words[3]])
@@ -269,7 +270,9 @@ class CountedRows:
         hardly = np.zeros((len(cells), proba.shape[1]))
         for sign, codes in zip((-1, 1), cells.T, strict=True):
             hardly[np.arange(len(cells)), codes] += 0.5 + sign * HARDLY_DECIDED
-        weights = np.concatenate([(quality.confusion / np.maximum(kept, 1))[truth, said], quality.confusion[tuple(cells.T)]])
+        weights = np.concatenate(
+            [(quality.confusion / np.maximum(kept, 1))[truth, said], quality.confusion[tuple(cells.T)]]
+        )
         return cls(np.concatenate([proba, hardly]), np.concatenate([truth, cells[:, 0]]), weights)
 
     @property
@@ -473,19 +476,19 @@ def compare_groups(groups: list[Group], losses: Array, seed: int = 0) -> tuple[A
 
 
 def describe_mistakes(judged: JudgedRows, rows: PageRows) -> list[Json]:
-    """Rows of the page that are predicted wrongly, the largest loss first.
+    """Rows of the page that are predicted wrongly, the most confident error first.
 
-    Each has row, true class, predicted class, P of both; then the class that the model of the page predicts, and its P.
+    Each has the row's number, true class, predicted class, P of both; then what the model of the page predicts, and P.
     """
     assert judged.rows is not None
     proba, truth = judged.probabilities, judged.class_codes
-    said = proba.argmax(axis=1)
+    said, confidence = proba.argmax(axis=1), proba.max(axis=1)
     wrong = np.flatnonzero((said != truth) & np.isin(judged.rows, rows.on_page))
-    worst = wrong[np.argsort(-judged.losses[wrong], kind="stable")][:MAX_MISTAKES]
+    worst = wrong[np.argsort(-confidence[wrong], kind="stable")][:MAX_MISTAKES]
     return [
         [
-            *(int(judged.rows[k]), int(truth[k]), int(said[k]), number(proba[k, truth[k]]), number(proba[k, said[k]])),
-            *_own_prediction(rows, judged.rows[k]),
+            *(int(rows.numbers[judged.rows[k]]), int(truth[k]), int(said[k])),
+            *(number(proba[k, truth[k]]), number(confidence[k]), *_own_prediction(rows, judged.rows[k])),
         ]
         for k in worst
     ]
@@ -497,7 +500,7 @@ def _own_prediction(rows: PageRows, row: int) -> tuple[int, float]:
 
 
 def describe_examples(judged: JudgedRows, rows: PageRows) -> list[Json]:
-    """Three rows of the page: the most confident correct one, the least confident one, the most confident error."""
+    """Rows of the page: the most confident correct one, the least confident one, the most confident error."""
     assert judged.rows is not None
     proba, truth = judged.probabilities, judged.class_codes
     here = np.flatnonzero(np.isin(judged.rows, rows.on_page))
@@ -511,7 +514,7 @@ def describe_examples(judged: JudgedRows, rows: PageRows) -> list[Json]:
     return [
         {
             "kind": kind,
-            "row": int(judged.rows[k]),
+            "row": int(rows.numbers[judged.rows[k]]),
             "truth": int(truth[k]),
             "said": int(said[k]),
             "p": number(confidence[k]),

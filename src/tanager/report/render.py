@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tanager.report.curves import chance
 from tanager.report.json_page import area, brief, cut, percent, plural, short, signed, to_page_json
+from tanager.report.model_section import chance
 
 SHARED_SCRIPTS = ("numbers", "inference", "averaging")
 """Those that exported models use too."""
