@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import chi2_contingency
 from sklearn.metrics import confusion_matrix
 
 from report.models import mixed_table, table
@@ -29,7 +28,6 @@ from tanager.errors import DataWarning
 from tanager.metrics import Measures, Predictions, Quality
 from tanager.metrics.quality import measure_rows
 from tanager.report import quality_section
-from tanager.report.data_section import cramers_v
 from tanager.report.json_page import brief, percent
 from tanager.report.model_card import About
 from tanager.report.quality_section import (
@@ -39,6 +37,7 @@ from tanager.report.quality_section import (
     compare_groups,
     decided_threshold,
     describe_decision,
+    describe_event,
     describe_examples,
     describe_groups,
     describe_mistakes,
@@ -151,6 +150,22 @@ def test_rows_that_a_file_keeps_count_as_all_at_the_model_s_rule_and_in_every_to
     confusion = np.array(describe_decision(rule, part)["confusion"])[:, :n_classes]
     assert confusion.sum() == pytest.approx(4_000, abs=n_classes)
     assert describe_quality(whole)["curves"] == describe_quality(replace(whole, digest="x"))["curves"]
+
+
+def test_few_rows_are_counted_as_they_are_and_classes_that_are_found_are_not_among_those_missed():
+    def event_of(confusion: list[list[int]]) -> dict:
+        classes = np.array([f"c{k}" for k in range(len(confusion))])
+        return describe_event(replace(random_quality(), classes=classes, confusion=np.array(confusion)), None)
+
+    found = event_of([[90, 2], [1, 7]])
+    assert (found["found"][:5], found["cases"][4]) == (["7", "53 to 98", 7, 8, 8], 100)
+    assert found["words"][0].startswith("Finds 7 of 8 cases of c1 (95 % interval 53 to 98 of 100); of 9 alarms 7 are")
+    found = event_of([[5, 1, 0], [0, 995, 5], [0, 20, 480]])
+    assert [line[0] for line in found["missed"]] == ["c0", "c2"]
+    assert found["words"] == [
+        "Missed most often: c0 (finds 5 of 6, 95 % interval 44 to 97 of 100), c2 (finds 96 of 100, 95 % interval 94 "
+        "to 97 of 100)."
+    ]
 
 
 def test_a_measure_that_is_not_perfect_does_not_read_as_if_it_were():
@@ -286,18 +301,6 @@ def test_examples_are_the_most_and_the_least_confident_rows_with_both_prediction
     assert wrong["own"] == [own[wrong["row"] - 2].argmax(), own[wrong["row"] - 2].max()]
 
 
-def test_cramers_v_is_chi_squared_less_its_expectation_and_vanishes_for_noise():
-    rng = np.random.default_rng(0)
-    counts = rng.integers(1, 40, (3, 4)).astype(float)
-    n, r, c = counts.sum(), 3, 4
-    phi = chi2_contingency(counts, correction=False).statistic / n - (r - 1) * (c - 1) / (n - 1)
-    smaller = min(r - (r - 1) ** 2 / (n - 1), c - (c - 1) ** 2 / (n - 1)) - 1
-    assert cramers_v(counts) == pytest.approx(np.sqrt(max(0, phi) / smaller))
-    assert cramers_v(np.diag([20.0, 30.0, 40.0])) == pytest.approx(1.0)
-    assert cramers_v(np.outer([10.0, 20.0], [3.0, 4.0])) == 0.0
-    assert cramers_v(np.zeros((2, 2))) == 0.0
-
-
 def test_the_card_says_what_the_page_and_the_command_say_as_markdown_and_json(model, quality, tmp_path):
     clf, X, y = model
     nasty = "<b>Towns</b> | *star*\n# not a heading"
@@ -309,7 +312,7 @@ def test_the_card_says_what_the_page_and_the_command_say_as_markdown_and_json(mo
         assert [line[0], line[1], line[3]] == [expected[0], expected[1], expected[3]]
     sections = dict(card["sections"])
     assert sections["Responsible"] == ["Someone"]
-    assert sections["Purpose"][0].startswith("Not stated")
+    assert sections["Purpose"][0] == "Not given."
     text = paths[0].read_text("utf-8")
     assert text.startswith("# \\<b\\>Towns\\</b\\> \\| \\*star\\* \\# not a heading\n")
     for name, lines in card["sections"]:
@@ -329,7 +332,7 @@ def test_without_scripts_the_page_has_event_figures_terms_curves_and_card(model,
     for share in (event.found, event.right):
         assert share.words in body
         assert share.interval_words in body
-    assert body.index("of 100</strong> cases of") < body.index("it names the right class")
+    assert body.index("of 100</strong> cases of") < body.index("it predicts the right class")
     assert all(cell in body for line in measure_rows(quality) for cell in (line[0], line[1], line[3]))
     assert all(term["name"] in body for term in content["drivers"]["terms"])
     assert body.count('class="line main"') + body.count('class="states"') == len(content["shapes"]) > 2
@@ -392,7 +395,7 @@ def test_rows_without_classes_and_models_without_rows_have_nothing_that_needs_th
         assert found["quality"] is found["examples"] is found["mistakes"] is found["groups"] is None
         assert all(term["lost"] is None for term in found["drivers"]["terms"])
         assert found["card"]["measures"] == []
-    assert alone["findings"] is alone["associations"] is None
+    assert alone["findings"] is None
     json.dumps(unlabelled, allow_nan=False)
 
 

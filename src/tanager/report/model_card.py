@@ -18,6 +18,7 @@ from tanager.additive.model import AdditiveTrace, AnyModel
 from tanager.classifiers.base import TableClassifier
 from tanager.parameters.protocol import ParameterTrace
 from tanager.report.json_page import Json, number, plural
+from tanager.report.model_section import shown_strength
 from tanager.version import __version__
 
 MAX_CLASSES_NAMED = 6
@@ -25,7 +26,7 @@ FEW_OF_A_CLASS = 30
 MAX_STEPS_LISTED = 500
 NAMES_LISTED = 12
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
-NOT_STATED = "Not stated by who wrote this card."
+NOT_GIVEN = "Not given."
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ def network_sentences(network: AnyModel) -> list[str]:
     target = network.nodes[-1]
     if network.kind != "effects":
         return [f"P({target} | row) follows from a table of probabilities for each attribute given its parents."]
-    n_mains, n_pairs = (sum(bool(np.any(table)) for table in tables) for tables in (network.mains, network.tables))
+    shown = shown_strength(network) > 0
+    n_mains, n_pairs = int(shown[: len(network.mains)].sum()), int(shown[len(network.mains) :].sum())
     parts = [f"{plural(n_mains, 'effect')} of one attribute"] if n_mains else []
     parts += [f"{plural(n_pairs, 'effect')} of two attributes together"] if n_pairs else []
     parts += [plural(len(network.forest.roots), "boosted tree")] if network.forest is not None else []
@@ -186,8 +188,8 @@ def make_card(content: dict[str, Any]) -> dict[str, Json]:
     about, quality = content["about"], content["quality"]
     sections = {
         "Warnings": list(content["issues"]),
-        "Purpose": [about["purpose"] or NOT_STATED],
-        "Responsible": [about["author"] or NOT_STATED],
+        "Purpose": [about["purpose"] or NOT_GIVEN],
+        "Responsible": [about["author"] or NOT_GIVEN],
         "Data": data_sentences(content),
         "Model": [f"{about['model']}.", *content["learning"]["sentences"], *origin_sentences(about)],
         "Quality": [*(content["event"] or {"words": []})["words"], *quality_sentences(quality)],

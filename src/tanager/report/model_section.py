@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from tanager.additive.forest import Forest
-from tanager.additive.importance import class_odds, effect_strength, tree_mains
+from tanager.additive.importance import class_odds, tree_mains
 from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier
@@ -35,6 +35,8 @@ MAX_ROWS_AVERAGED, FEWEST_ROWS = 2_000, 30
 """Rows, evenly spaced, that the accuracy without a term is measured on."""
 
 MAX_CURVES, MAX_BARS = 6, 8
+HARDLY, HARDLY_OF_LARGEST = 0.005, 0.001
+"""Log odds, and a share of the strongest term: a term below both counts as one without effect."""
 FEW_BINS = 6
 """A number with so many bins or fewer is drawn as bars."""
 
@@ -123,7 +125,7 @@ def _strongest_nodes(network: Network, strengths: list[list[float]]) -> dict[str
 
 def describe_effects(network: AdditiveModel) -> dict[str, Json]:
     """Nodes, pairs, and arrays laid end to end: the effects, and the deviations that are drawn."""
-    strength = effect_strength(network).tolist()
+    strength = shown_strength(network).tolist()
     mains, pairs = strength[: len(network.mains)], strength[len(network.mains) :]
     links = dict(zip(network.pairs, pairs, strict=True))
     places, widths = place_ring(network.nodes, ring_order(mains, links)), box_widths(network.nodes)
@@ -151,6 +153,14 @@ def describe_effects(network: AdditiveModel) -> dict[str, Json]:
         "drawn": pack(np.concatenate([np.empty(0), *map(np.ravel, network.spreads)]).astype(np.float32)),
         "digest": model_digest(network),
     }
+
+
+def shown_strength(network: AnyModel) -> Array:
+    """The strength of each term; zero for effects that nobody would see: below HARDLY, and far below the largest."""
+    strength = term_strength(network)
+    if network.kind != "effects" or not len(strength):
+        return strength
+    return np.where((strength < HARDLY) & (strength < HARDLY_OF_LARGEST * strength.max()), 0.0, strength)
 
 
 def describe_numbers(network: AdditiveModel) -> dict[str, Json]:
@@ -228,7 +238,7 @@ def describe_drivers(clf: TableClassifier, rows: PageRows | None, shown: int) ->
     """
     network = clf.model_
     effects = network.kind == "effects"
-    changes = term_strength(network) / (1.0 if effects else np.log(2))
+    changes = shown_strength(network) / (1.0 if effects else np.log(2))
     lost, n_rows = accuracy_lost(network, rows)
     names = [network.term_name(term) for term in network.terms]
     ranked = sorted(range(len(names)), key=lambda term: (-changes[term], names[term]))
@@ -285,7 +295,7 @@ def describe_curves(network: AnyModel, shown: int, base: float) -> list[Json]:
     """
     if network.kind != "effects":
         return []
-    strength = effect_strength(network)[: len(network.mains)]
+    strength = shown_strength(network)[: len(network.mains)]
     odds = main_odds(network, shown)
     ranked = [node for node in np.argsort(-strength, kind="stable").tolist() if strength[node] > 0][:MAX_CURVES]
     widest = max((float(np.abs(odds[node]).max()) for node in ranked), default=1.0) or 1.0

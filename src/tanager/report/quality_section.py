@@ -30,7 +30,7 @@ from tanager.metrics import (
     one_hot,
 )
 from tanager.metrics.basic import confusion_matrix
-from tanager.metrics.quality import NAMES, event_line, sampled_rows, show
+from tanager.metrics.quality import NAMES, sampled_rows, show
 from tanager.report.data_section import PageRows
 from tanager.report.json_page import Json, area, number, numbers, percent
 from tanager.runtime.progress import working
@@ -41,6 +41,8 @@ Numbers = NDArray[np.intp]
 MAX_CURVES, MAX_POINTS = 60, 6_000
 GRID = (0.001, 0.002, 0.005, *(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999)
 """Thresholds that the reader can choose from, besides that of a decision."""
+HARDLY_MISSED = 0.99
+"""A class of which a larger share is found is not listed among those missed most."""
 HARDLY_DECIDED = 1e-9
 """How far the probability of a row that stands for others is from a half."""
 FEWEST_IN_GROUP = 30
@@ -208,17 +210,29 @@ def describe_event(quality: Quality, decided: dict[str, Json] | None) -> dict[st
     """
     if decided is not None:
         quality = replace(quality, confusion=np.array(decided["confusion"]))
-    event, missed = quality.of_event(), most_missed(quality.confusion)
-    described: dict[str, Json] = {"code": quality.event_code, "words": [event_line(quality)], "missed": []}
+    event = quality.of_event()
     if event is None:
-        return described | {"missed": [[str(quality.classes[k]), *_share(each)] for k, each in missed]}
+        missed = [each for each in most_missed(quality.confusion) if each[1].part < HARDLY_MISSED * each[1].whole]
+        lines = [[str(quality.classes[k]), *_share(share)] for k, share in missed]
+        named = [f"{name} (finds {n} of {of}, 95 % interval {ends} of 100)" for name, n, ends, _, _, of in lines]
+        words = [f"Missed most often: {', '.join(named)}."] if named else []
+        return {"code": None, "words": list(words), "missed": list(lines)}
     shares = {name: _share(getattr(event, name)) for name in ("found", "right", "cases")}
+    (found, found_ends, _, _, cases), (right, right_ends, _, n_alarms, alarms), (rate, _, _, _, rows) = shares.values()
+    words = [
+        f"Finds {found} of {cases} cases of {event.label} (95 % interval {found_ends} of 100); "
+        + (f"of {alarms} alarms {right} are right ({right_ends})" if n_alarms else "it never raises an alarm")
+        + f"; {rate} of {rows} rows are cases. The event is {event.label}{', the rarer class' if event.rarer else ''}."
+    ]
+    described: dict[str, Json] = {"code": quality.event_code, "words": list[Json](words), "missed": []}
     return described | {"label": str(event.label), "rarer": event.rarer, **shares}
 
 
 def _share(share: Share) -> list[Json]:
-    """Of 100, its interval, and the rows it is of."""
-    return [share.words, share.interval_words, share.part, share.whole]
+    """The share, of 100 or of the rows if they are fewer; its interval, of 100; the rows; and what the share is of."""
+    of = min(100, share.whole)
+    words = share.words if of == 100 or not of else f"{share.part}"
+    return [words, share.interval_words, share.part, share.whole, of]
 
 
 def _curves(

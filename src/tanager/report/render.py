@@ -100,7 +100,6 @@ def _context(content: dict[str, Any]) -> dict[str, Any]:
         "n_rows": n_rows,
         "n_missing": sum(count for count, _ in missing),
         "missing_shares": [(nodes[-k]["name"], count / n_rows, percent(count / n_rows)) for count, k in missing],
-        "associations": [(f"{one} & {other}", v, short(v, 2)) for one, other, v in content["associations"] or []],
         "steps": [[action, short(gain, 5), short(after, 8)] if scored else [action] for action, gain, after in steps],
     }
 
