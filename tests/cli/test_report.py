@@ -122,7 +122,10 @@ def test_fit_and_report_write_the_same_page(folder):
 
 
 def test_rows_are_inside_the_page_unless_they_are_left_out_and_the_page_says_so(folder):
-    for options, words, inside in (([], "of the table, with every value", True), (["--no-rows"], "No row of", False)):
+    for options, words, inside in (
+        ([], "of the table, with every value", True),
+        (["--no-rows"], "but no row of", False),
+    ):
         assert run(["report", "model.json", "table.csv", *options]) == 0
         page = (folder / "report.html").read_text("utf-8")
         assert words in page

@@ -25,10 +25,10 @@ def check(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Look for what may be wrong with a table: what each column is, what is odd, and the option that fixes it.
+    """List the issues of a table: the type of each column, what may be wrong, and the option that fixes it.
 
-    The worst comes first. A recipe fixes what needs no decision of yours: it drops identifiers, reads numbers and dates
-    that are text, merges spellings. It is a file that you can read and change.
+    The most severe issue comes first. A recipe has the fixes that need no decision: it drops identifiers, reads numbers
+    and dates that are text, and merges spellings. It is a file that you can read and change.
 
     Examples:
 

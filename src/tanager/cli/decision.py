@@ -42,14 +42,14 @@ class WantedDecision:
         list[str] | None,
         _option(
             "TRUE:DECIDED=COST",
-            "What a mistake costs, such as ill:healthy=10 where one who is ill is taken for healthy; may be repeated. "
-            "Other mistakes cost 1. Decided is what is expected to cost least.",
+            "The cost of an error, such as ill:healthy=10 for an ill person predicted as healthy; may be repeated. "
+            "Other errors cost 1. The decision has the least expected cost.",
         ),
     ] = None
     ask: Annotated[
         float | None,
         _option(
-            "PRICE", "Ask a person, at this price, where every class is expected to cost more: the class is then empty."
+            "PRICE", "Ask a person, at this price, if every class has a higher expected cost; the class is then empty."
         ),
     ] = None
     threshold: Annotated[

@@ -26,8 +26,8 @@ def edit(
         str | None,
         typer.Option(metavar="DATA", help="Fit the intercept again to these rows: mean probabilities are then right."),
     ] = None,
-    who: Annotated[str, typer.Option("--by", metavar="NAME", help="Who makes edits that do not say so.")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Take the last edits back: the model from before them.")] = False,
+    who: Annotated[str, typer.Option("--by", metavar="NAME", help="The author of edits that name none.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Undo the last edits.")] = False,
     missing: options.Missing = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -35,8 +35,8 @@ def edit(
     """Correct a model by hand; without EDITS, list what was corrected in it.
 
     The model must be an additive model. Edits flatten a stretch of a curve, make it rise or fall throughout, or remove
-    an attribute or a pair, each with a reason. The new model keeps who changed what, when and why. The quality measured
-    of the old one is not said of the new one: `tanager evaluate` and `tanager report` measure it anew.
+    an attribute or a pair, each with a reason. The new model stores who changed what, when and why. It does not store
+    the quality of the old one: `tanager evaluate` and `tanager report` measure it again.
 
     Examples:
 

@@ -35,7 +35,7 @@ def evaluate(
     class_column: options.OptionalClass = None,
     model: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Measure this model, of `tanager fit`, on DATA: nothing is learnt."),
+        typer.Option(metavar="FILE", help="Measure this model of `tanager fit` on DATA; nothing is learnt."),
     ] = None,
     folds: Annotated[
         int | None,
@@ -45,25 +45,29 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(help="Assign the rows to folds so often anew: for few rows.")] = 1,
+    repeats: Annotated[
+        int, typer.Option(help="How often the rows are assigned to new folds; useful for few rows.")
+    ] = 1,
     group: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Rows with the same value here, such as a patient, are held out together."),
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Rows are ordered by this column, and judged by a model of earlier ones."),
+        typer.Option(
+            metavar="COLUMN", help="Rows are ordered by this column; each is predicted by a model of earlier rows."
+        ),
     ] = None,
     event: options.Event = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Measure a kind of model by stratified cross-validation, or a model that has been learnt on rows new to it.
+    """Measure a kind of model by stratified cross-validation, or a fitted model on rows that are new to it.
 
-    Shown are how many cases of the event are found and how many alarms are right, the classes, each measure beside what
-    the base rate alone would give, with a 95 % interval, which row was taken for which class, and whether probabilities
-    can be taken at their word.
+    It prints the share of the cases of the event that are found and of the alarms that are right, the classes, each
+    measure with a 95 % interval beside that of the base rate, the confusion matrix, and the calibration of the
+    probabilities.
 
-    The columns of --group and --time are no attributes.
+    The columns of --group and --time are not attributes.
 
     Examples:
 
@@ -186,8 +190,7 @@ def compare(
 ) -> None:
     """Compare classifiers on the same folds of a table: error and log-loss, fold by fold.
 
-    Everything is learnt from the training part of each fold. A classifier that fails is named and does not stop the
-    others.
+    Each classifier is fitted to the training rows of each fold. One that fails is named and does not stop the others.
 
     Examples:
 
@@ -260,7 +263,7 @@ def stability(
     draws: Annotated[int, typer.Option(min=2, help="How many fits.")] = 30,
     as_json: options.AsJson = False,
 ) -> None:
-    """Fit a kind of model to rows of random weights again and again: how often each edge is there, how ranks vary.
+    """Fit a kind of model to randomly weighted rows many times: how often each edge is there, how ranks vary.
 
     Examples:
 

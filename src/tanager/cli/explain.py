@@ -35,7 +35,7 @@ def explain(
     data: options.OptionalData = None,
     against: Annotated[
         str | None,
-        typer.Option(metavar="CLASS", help="The class to compare with, in place of the second most probable one."),
+        typer.Option(metavar="CLASS", help="The class to compare with, instead of the second most probable one."),
     ] = None,
     change: Annotated[
         bool, typer.Option("--change", help="Also the smallest changes of one or two cells that change the decision.")
@@ -59,9 +59,9 @@ def explain(
 ) -> None:
     """Show what each attribute adds to the log odds of each row; without DATA, how strong each attribute is.
 
-    The log odds of a row are a sum: of the base rate, how often the training rows have each class; the
-    baseline, what the model adds to it for an average row; and what each attribute adds. An unknown cell says what
-    became of it. A model of effects has a term for each attribute and for each of its pairs.
+    The log odds of a row are a sum of three parts: the base rate, which is the frequency of the classes in training;
+    the baseline, which the model adds for an average row; and a part for each attribute. Unknown cells are marked
+    'averaged over'. An additive model has a term for each attribute and for each of its pairs.
 
     Examples:
 

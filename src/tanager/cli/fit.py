@@ -35,7 +35,7 @@ def fit(
     output: Annotated[str | None, options.output("Where the model goes (JSON); - is stdout.")] = None,
     force: options.Force = False,
     no_validate: Annotated[
-        bool, typer.Option("--no-validate", help="Do not cross-validate the model: five fits less.")
+        bool, typer.Option("--no-validate", help="Do not cross-validate the model, which saves five fits.")
     ] = False,
     event: options.Event = None,
     intervals: Annotated[
@@ -53,15 +53,15 @@ def fit(
     no_rows: options.NoRows = False,
     stream: options.Stream = None,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Say what memory and time the fit will take, and learn nothing.")
+        bool, typer.Option("--estimate", help="Estimate the memory and time of the fit, and learn nothing.")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Learn a model from a table, and measure by cross-validation how good it is on rows new to it.
+    """Learn a model from a table, and measure by cross-validation how good it is on new rows.
 
-    The model keeps what was measured, and the probabilities of at most 10,000 rows with their classes: no attribute. Of
-    a large table (rows x attributes x classes above two million) one part is held out in place of five. A file read
-    batch by batch is not measured.
+    The model file stores the quality and, for at most 10,000 rows, probabilities and classes. It stores no attribute
+    values. Of a large table (rows x attributes x classes above two million) one part is held out instead of five. A
+    file that is read batch by batch is not measured.
 
     Examples:
 

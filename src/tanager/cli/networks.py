@@ -37,11 +37,11 @@ def convert(
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Write a network in another format, which the suffix says.
+    """Write a network in another format. The suffix of the output file gives the format.
 
     Probabilities keep every digit. JSON also keeps the class and the types of the states; elsewhere they are text.
 
-    A character that a format has no place for in a name becomes its code, _0xHH_, and comes back when it is read.
+    A character that a format does not allow in a name is written as its code, _0xHH_, and read back as the character.
 
     Examples:
 
@@ -90,7 +90,7 @@ def tune(
         str, typer.Option(help="conditional: P(query | rest). likelihood-gradient: P(all cells).")
     ] = "conditional",
     strength: Annotated[
-        str, typer.Option(help="Rows the expert's tables are worth; auto chooses on held-out folds.")
+        str, typer.Option(help="How many rows the expert's tables count as; auto chooses on held-out folds.")
     ] = "auto",
     folds: Annotated[int, typer.Option(help="Parts the rows are split into, each held out once.")] = 5,
     seed: options.Seed = 0,
@@ -105,8 +105,8 @@ def tune(
 
     The columns of the table are nodes. A node that is no column is hidden; cells may be missing.
 
-    Printed are log-loss (nats) and error of the query before and after, on held-out folds, and which tables moved
-    most: a large move points at a poor part of the structure.
+    It prints the log-loss and the error of the query before and after, on held-out folds, and the tables that changed
+    most. A large change points at a poor part of the structure.
 
     Examples:
 

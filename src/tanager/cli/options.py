@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tanager.table.schema import Category
 
 MODEL = "Model"
+HIDDEN_IN_START = ("engine", "device", "discretizer")
 WITH_OPTIONS = {"structure": "'kdb(k=3)'", "criterion": "'bdeu(ess=5)'", "parameters": "'frequency(alpha=2)'"}
 
 
@@ -68,7 +69,9 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="COLUMN", help="A column to leave out, such as a customer number; may be repeated."),
 ]
-NoDecision = Annotated[bool, typer.Option("--no-decision", help="The most probable class, whatever the model decides.")]
+NoDecision = Annotated[
+    bool, typer.Option("--no-decision", help="Predict the most probable class; ignore costs and threshold.")
+]
 Stream = Annotated[
     bool | None,
     typer.Option(
@@ -84,7 +87,7 @@ Event = Annotated[
         "--event",
         metavar="CLASS",
         show_default="the rarer of two classes",
-        help="The class that matters: how many of its cases are found, and how many alarms about it are right.",
+        help="The class that matters: the share of its cases that is found, and of the alarms that are right.",
     ),
 ]
 NoRows = Annotated[
@@ -166,7 +169,10 @@ class ModelOptions:
     structure: Annotated[str | None, _named("structure", show_default="no network: the additive model")] = None
     pairs: Annotated[
         str,
-        _option("N|auto", "Pairs of attributes in the additive model: so many, or as many as cross-validation takes."),
+        _option(
+            "N|auto",
+            "Pairs of attributes in the additive model: a maximum number, or 'auto': cross-validation chooses.",
+        ),
     ] = "auto"
     no_trees: Annotated[
         bool, _option(None, "No boosted trees in the additive model: every term can be read.", "--no-trees")
@@ -187,15 +193,15 @@ class ModelOptions:
         list[str] | None,
         _option(
             "CLASS=WEIGHT|balanced",
-            "Rows of the class count as so many; may be repeated. --cost of fit leaves probabilities as they are.",
+            "Each row of the class has this weight; may be repeated. --cost of fit leaves probabilities as they are.",
         ),
     ] = None
     monotone: Annotated[
         list[str] | None,
         _option(
             "COLUMN=+1|-1",
-            "The probability of the second of two classes (in the order of their names) never falls, or never rises, "
-            "along this column, whatever the others hold; may be repeated. For the additive model, then without trees.",
+            "The probability of the second of two classes (in the order of their names) never falls (+1) or never "
+            "rises (-1) along this column; may be repeated. For the additive model, which then has no trees.",
         ),
     ] = None
     seed: Seed = 0
@@ -305,6 +311,7 @@ class Command(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         names = registered_names()
         for option in self.params:
+            option.hidden = self.name == "start" and option.name in HIDDEN_IN_START  # type: ignore[attr-defined]
             if option.name in names and getattr(option, "rich_help_panel", None) == MODEL:
                 example = f" (options: {WITH_OPTIONS[option.name]})" if option.name in WITH_OPTIONS else ""
                 option.help = ", ".join(names[option.name]) + example  # type: ignore[attr-defined]

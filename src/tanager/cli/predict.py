@@ -32,7 +32,7 @@ def predict(
         float | None,
         typer.Option(
             metavar="LEVEL",
-            help="Also an interval of every probability that holds the truth so often, such as 0.9; needs a model of "
+            help="Also an interval of every probability at this level, such as 0.9; needs a model of "
             "`tanager fit --intervals`.",
         ),
     ] = None,
@@ -49,7 +49,7 @@ def predict(
     """Predict the class of every row of a table.
 
     Columns are found by name: the table may have others too, in any order. There is a line for every row, in the order
-    of the table. In CSV and TSV a text that a spreadsheet would take for a formula begins with an apostrophe. A model
+    of the table. In CSV and TSV an apostrophe stands before a text that a spreadsheet would take for a formula. A model
     that was fitted with costs or a threshold decides by them; the class is empty where a person is to be asked.
 
     Examples:

@@ -36,19 +36,19 @@ def report(
         str | None, typer.Option(metavar="TEXT", help="What the model is for, for page and card.")
     ] = None,
     author: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Who answers for the model, for page and card.")
+        str | None, typer.Option(metavar="TEXT", help="Who is responsible for the model, for page and card.")
     ] = None,
     event: options.Event = None,
     no_rows: options.NoRows = False,
     missing: options.Missing = None,
     force: options.Force = False,
 ) -> None:
-    """Write one HTML page about a model: what it is worth, what drives it, what-if questions, where it fails on DATA.
+    """Write one HTML page about a model: quality, most important terms, what-if questions and errors.
 
     The page is a single file that loads nothing from anywhere. The rows of DATA are inside it, unless --no-rows leaves
-    them out. Columns of DATA are found by name. Where DATA has the
-    class column the page shows the quality of the predictions for the rows with a class; for the very rows that the
-    model was learnt from, and without DATA, what cross-validation found in `tanager fit`.
+    them out. Columns of DATA are found by name. If DATA has the class column, the page shows the quality of the
+    predictions for the rows with a class. For the rows that the model was learnt from, and without DATA, it shows the
+    cross-validated quality of `tanager fit`.
 
     Examples:
 

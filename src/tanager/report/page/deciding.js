@@ -38,7 +38,7 @@ function makeDeciding({ quality, event, decision_quality: decision }, classes) {
     slider.max = table.thresholds.length - 1;
     slider.value = usualPlace(table);
     note.textContent = table.decided !== null ? `The model decides for ${classes[c]} from ${short(table.decided, 4)} on.`
-      : decision ? "The model decides by the rule above, which no single threshold of this class gives."
+      : decision ? "The model decides by the rule above, which is not a threshold of this class."
       : classes.length === 2 ? "Without another rule the model predicts the more probable class: a threshold of 0.5." : "Without another rule the model predicts the most probable class.";
     update();
   }
@@ -54,7 +54,7 @@ function makeDeciding({ quality, event, decision_quality: decision }, classes) {
   const some = quality.n_kept < quality.n_rows ? ` Thresholds other than the model's rule are counted on ${plural(quality.n_kept, "row")} drawn from these, weighted so that they stand for all.` : "";
   byId("deciding").hidden = false;
   byId("deciding").append(el("h3", {}, "Choose a threshold"),
-    el("p", { class: "muted small" }, `One class against the rest: it is predicted wherever its probability is at least the threshold.${some}`),
+    el("p", { class: "muted small" }, `One class against the rest: it is predicted if its probability is at least the threshold.${some}`),
     el("div", { class: "head" }, el("label", { class: "small" }, "class ", choice), el("label", { class: "small grow" }, "threshold ", slider), words,
       cost("cost-alarm", "cost of a false alarm", "alarm"), cost("cost-miss", "cost of a miss", "miss")),
     note, figures, charts);

@@ -26,9 +26,9 @@ function makeIntervals(given, network, target, rows) {
   }
 
   function words(found) {
-    if (found) return `The line across a bar is the ${share} interval of the probability: how far off it may be, by what was learnt from the training rows.`;
+    if (found) return `The line across a bar is the ${share} interval of the probability.`;
     if (network.edited) return "A corrected model has no intervals until they are prepared again.";
-    return given.ends ? "This page has intervals only for unchanged rows of the table. Use predict_interval for others." : "The intervals of this model are too large for a page; predict_interval gives them.";
+    return given.ends ? "This page has intervals only for unchanged rows of the table. Use predict_interval for others." : "The intervals of this model are too large for a page. Use predict_interval.";
   }
 
   // Half of an interval of what a part adds to the log odds of a class against the others; 0 where it is not known.
