@@ -236,6 +236,6 @@ def test_a_page_that_is_large_all_the_same_is_written_with_a_warning(model, monk
 def test_an_older_page_stays_when_the_new_one_cannot_be_made(model, tmp_path):
     path = tmp_path / "page.html"
     path.write_text("older")
-    with pytest.raises(ValueError, match="feature"):
+    with pytest.raises(DataError, match="X lacks the columns 'c', 'd', 'e', 'f', 'g'"):
         report(model[0], model[1][["a", "b"]], model[2], path=path)
     assert path.read_text() == "older"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency
 
-from tanager.check.facts import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
+from tanager.check.checkup import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
 from tanager.check.preprocessing import Drop
 from tanager.registry import list_names
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency
 
-from tanager.check.facts import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
+from tanager.check.checkup import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
 from tanager.check.preprocessing import Category, Date, Drop, Merge, Missing, Number
 from tanager.check.text_values import MARKS, ORDERS, PERCENT, UNITS, merge_key, parse_date, parse_number
 from tanager.registry import list_names

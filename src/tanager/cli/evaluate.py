@@ -76,7 +76,6 @@ def evaluate(
       tanager evaluate visits.csv --class outcome --group patient
       tanager evaluate test.csv --model iris.json
     """
-    from tanager.cli.decision import classes_of
     from tanager.cli.training_data import read_training_data
     from tanager.evaluate.cross_validate import labelled_rows, validate
 
@@ -94,7 +93,7 @@ def evaluate(
     table, labels = read_training_data(data, class_column, reading)
     y, rows = labelled_rows(table, labels)
     if event is not None:
-        options.find_class("--event", event, classes_of(y))
+        options.find_class("--event", event, options.classes_of(y))
     X, held_out = _held_out(table.take(rows), folds, repeats, group, time, kind.seed)
     with working("Folds") as update:
         quality = _about(validate(kind.classifier(X.column_names, y), X, y, held_out, update), event)

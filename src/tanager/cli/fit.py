@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tanager.cli import decision, options
+from tanager.cli import options
 from tanager.cli.output import STREAM, output_file
 from tanager.cli.report import page_line, write_page_of
 from tanager.errors import DataError, OptionError
@@ -31,7 +31,7 @@ def fit(
     class_column: options.ClassColumn,
     kind: options.ModelOptions,
     reading: options.Reading,
-    wanted: decision.WantedDecision,
+    wanted: options.WantedDecision,
     output: Annotated[str | None, options.output("Where the model goes (JSON); - is stdout.")] = None,
     force: options.Force = False,
     no_validate: Annotated[
@@ -103,7 +103,7 @@ def fit(
         else:
             X, y = read_training_data(data, class_column, reading)
             wanted.check(y)
-            asked = None if event is None else options.find_class("--event", event, decision.classes_of(y))
+            asked = None if event is None else options.find_class("--event", event, options.classes_of(y))
             n_rows, names = X.num_rows, X.column_names
             clf, quality = fit_rows(X, y, kind, not no_validate, intervals, asked)
         decided = wanted.decide(clf, quality)
@@ -165,7 +165,7 @@ def _summary(clf: TableClassifier, quality: Quality | None, decided: DecisionQua
 
 
 def _check_held_out(
-    wanted: decision.WantedDecision, intervals: bool, event: str | None, in_batches: bool, no_validate: bool
+    wanted: options.WantedDecision, intervals: bool, event: str | None, in_batches: bool, no_validate: bool
 ) -> None:
     """Refuse what needs all rows in memory, or rows held out, where there are none."""
     if event is not None and (in_batches or no_validate):

@@ -14,7 +14,6 @@ from typing import Annotated, TextIO, cast
 import typer
 
 from tanager import __version__
-from tanager.cli.check import check
 from tanager.cli.demo import completion, demo
 from tanager.cli.edit import edit
 from tanager.cli.evaluate import compare, evaluate, stability
@@ -25,7 +24,7 @@ from tanager.cli.networks import convert, tune
 from tanager.cli.options import Command
 from tanager.cli.predict import predict
 from tanager.cli.report import report
-from tanager.cli.start import start
+from tanager.cli.start import check, start
 from tanager.errors import DataWarning, TanagerError
 
 SIGNALLED = 128

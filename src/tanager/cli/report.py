@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tanager.classifiers.base import TableClassifier
-    from tanager.table.schema import Category
+    from tanager.report.model_card import About
 
 
 def report(
@@ -61,6 +61,7 @@ def report(
     from tanager.cli.training_data import read_rows
     from tanager.files.model_file import load_model
     from tanager.files.paths import check_output
+    from tanager.report.model_card import About
     from tanager.report.write_page import CARD, PAGE, card_writer
 
     if card is not None:
@@ -70,8 +71,8 @@ def report(
         clf = load_model(model)
         asked = None if event is None else options.find_class("--event", event, clf.classes_.tolist())
         X, y = (None, None) if data is None else read_rows(data, clf, missing)
-        about = {"title": title, "purpose": purpose, "author": author}
-        write_page_of(model, data, X, y, path, not no_rows, clf=clf, card=card, event=asked, **about)
+        about = About(title, purpose, author)
+        write_page_of(model, data, X, y, path, not no_rows, about, card=card, event=asked)
     if output != STREAM:
         say(page_line(output, X is not None and not no_rows))
     if card is not None:
@@ -85,13 +86,8 @@ def write_page_of(
     y: NDArray[np.generic] | None,
     page: str,
     keep_rows: bool,
-    *,
-    clf: TableClassifier | None = None,
-    card: str | None = None,
-    event: Category | None = None,
-    title: str | None = None,
-    purpose: str | None = None,
-    author: str | None = None,
+    about: About | None = None,
+    **more: Any,
 ) -> None:
     """A page about a model in a file and the rows of a table that was read, where they are held."""
     from tanager.cli.training_data import row_numbers
@@ -101,16 +97,15 @@ def write_page_of(
     from tanager.report.write_page import write_page
 
     with working("Writing the page"):
-        clf = load_model(model) if clf is None else clf
-        numbers = None
+        clf, about, numbers = load_model(model), about or About(), None
         if X is not None and data is not None:
             numbers = row_numbers(data, X)
             if y is not None:
                 y, labelled = labelled_rows(X, y, clf.classes_)
                 X, numbers = X.take(labelled), numbers[labelled]
         table = data if data is not None and Path(data).is_file() else None
-        about = About(name_of(data or model) if title is None else title, purpose, author, model, table)
-        write_page(clf, X, y, page, None, about, card, event, keep_rows, numbers)
+        about = replace(about, title=about.title or name_of(data or model), model=model, table=table)
+        write_page(clf, X, y, page, about=about, keep_rows=keep_rows, numbers=numbers, **more)
 
 
 def page_line(path: str, holds_rows: bool) -> str:

@@ -1,26 +1,29 @@
-"""`tanager start`: from a table as it comes to a model and a page about it, in one command."""
+"""`tanager check`: the issues of a table; `tanager start`: from the table to a model and a page, in one command."""
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tanager.cli import options
+from tanager.cli.output import output_file
 from tanager.errors import DataError, OptionError
 from tanager.registry import list_names
+from tanager.runtime.progress import working
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tanager.check.checkup import Checkup
-    from tanager.check.facts import Finding
+    from tanager.check.checkup import Checkup, Finding
     from tanager.check.preprocessing import Recipe, Step
     from tanager.cli.training_data import NamedLabels
 
@@ -37,6 +40,47 @@ MOST_CLASSES = 20
 """A column with more distinct values is not proposed as the class."""
 MAX_WARNINGS = 3
 """Issues of high severity that are named."""
+
+
+@options.grouped
+def check(
+    data: options.Data,
+    reading: options.Reading,
+    class_column: options.OptionalClass = None,
+    fix: Annotated[
+        str | None, typer.Option("--fix", metavar="FILE", help="Write a recipe for `fit --recipe` (JSON).")
+    ] = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """List the issues of a table: the type of each column, what may be wrong, and the option that fixes it.
+
+    The most severe issue comes first. A recipe has the fixes that need no decision: it drops identifiers, reads numbers
+    and dates that are text, and merges spellings. It is a file that you can read and change.
+
+    Examples:
+
+      tanager check patients.xlsx --class outcome
+      tanager check patients.xlsx --class outcome --fix recipe.json
+      tanager check patients.xlsx --class outcome --recipe recipe.json
+      tanager check patients.csv --class outcome --drop name --missing unknown --json
+    """
+    from tanager.cli.training_data import check_file
+    from tanager.files.json_file import RECIPE, save_recipe
+
+    with output_file(fix, ".json", RECIPE, [data, reading.recipe], force) if fix is not None else nullcontext() as path:
+        with working(f"Checking {data}"):
+            checkup, recipe = check_file(data, class_column, reading)
+        if path is not None:
+            save_recipe(recipe, path)
+    if fix == "-":
+        return
+    print(json.dumps({**checkup.to_dict(), "recipe": recipe.to_dict()}, indent=2) if as_json else checkup)
+    if fix is not None and not as_json:
+        of_class = [] if class_column is None else ["--class", class_column]
+        print(f"\n{fix}: {recipe.summary}")
+        print(f"Look again: {shlex.join(['tanager', 'check', data, *of_class, '--recipe', fix])}")
+        print(f"Then learn: {shlex.join(['tanager', 'fit', data, *of_class, '--recipe', fix, '-o', 'model.json'])}")
 
 
 @options.grouped
@@ -60,7 +104,6 @@ def start(
       tanager start patients.xlsx --class outcome
       tanager start patients.csv --class outcome --drop name --missing unknown
     """
-    from tanager.cli.decision import classes_of
     from tanager.cli.fit import fit_rows, model_in_words
     from tanager.cli.report import page_line, write_page_of
     from tanager.cli.training_data import check_file, streams
@@ -69,7 +112,6 @@ def start(
     from tanager.metrics.quality import headline
     from tanager.report.json_page import plural
     from tanager.report.quality_section import no_better
-    from tanager.runtime.progress import working
 
     if data == "-":
         raise OptionError("start writes its files beside DATA, and standard input has no place.", hint="name a file.")
@@ -86,7 +128,7 @@ def start(
     _print("Class", f"{target!r} ({how}): {checked.classes}")
     _print("Fixed", recipe.summary)
     _print_findings(checked, ["tanager", "check", data, "--class", target, "--recipe", files["recipe"]])
-    asked = None if event is None else options.find_class("--event", event, classes_of(y))
+    asked = None if event is None else options.find_class("--event", event, options.classes_of(y))
     clf, quality = fit_rows(X, y, kind, event=asked)
     save_recipe(recipe, files["recipe"])
     save_model(clf, files["model"], quality=quality, recipe=recipe)
