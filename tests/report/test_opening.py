@@ -38,9 +38,8 @@ from tanager.report.quality_section import (
     decided_threshold,
     describe_decision,
     describe_event,
-    describe_examples,
+    describe_failures,
     describe_groups,
-    describe_mistakes,
     describe_quality,
     describe_thresholds,
     is_training_table,
@@ -282,23 +281,24 @@ def test_group_deviations_are_those_of_random_groups_of_the_same_size():
     assert observed[k] == pytest.approx((losses[groups[k].rows].mean() - losses.mean()) / draws.std(), rel=0.05)
 
 
-def test_examples_are_the_most_and_the_least_confident_rows_with_both_predictions():
+def test_examples_are_the_most_and_the_least_confident_rows_with_both_predictions(model):
     judged = JudgedRows(random_quality(), np.arange(200)[::-1])
     own = np.random.default_rng(3).dirichlet(np.ones(3), 200)
-    rows = SimpleNamespace(on_page=np.arange(0, 200, 2), proba=own, numbers=np.arange(200) + 2)
+    codes = np.zeros((200, 5), dtype=np.uint8)
+    rows = SimpleNamespace(on_page=np.arange(0, 200, 2), proba=own, numbers=np.arange(200) + 2, codes=codes)
+    found = describe_failures(model[0], rows, judged)
     proba, truth = judged.probabilities, judged.class_codes
-    right_row, uncertain, wrong = describe_examples(judged, rows)
-    here = {int(row): k for k, row in enumerate(judged.rows) if row % 2 == 0}
+    here = {int(row) + 2: k for k, row in enumerate(judged.rows) if row % 2 == 0}
     right = {row: proba[k].max() for row, k in here.items() if proba[k].argmax() == truth[k]}
     mistakes = {row: proba[k].max() for row, k in here.items() if proba[k].argmax() != truth[k]}
-    assert right_row["p"] == max(right.values()) == right[right_row["row"] - 2]
-    assert uncertain["p"] == min(proba[k].max() for k in here.values())
-    assert wrong["p"] == max(mistakes.values()) == mistakes[wrong["row"] - 2]
-    listed = describe_mistakes(judged, rows)
-    assert {row - 2 for row, *_ in listed} == set(mistakes)
-    assert listed[0][0] == wrong["row"]
-    assert all([said, p] == [own[row - 2].argmax(), own[row - 2].max()] for row, *_, said, p in listed)
-    assert wrong["own"] == [own[wrong["row"] - 2].argmax(), own[wrong["row"] - 2].max()]
+    (_, row, _, _, p, p_said, _, _), (_, *uncertain), (_, *wrong) = found["examples"]
+    assert p == p_said == max(right.values()) == right[row]
+    assert uncertain[4] == min(proba[k].max() for k in here.values())
+    assert wrong[4] == max(mistakes.values()) == mistakes[wrong[0]]
+    assert {row for row, *_ in found["mistakes"]} == set(mistakes)
+    assert found["mistakes"][0] == wrong
+    for row, *_, said, p in [line[1:] for line in found["examples"]] + found["mistakes"]:
+        assert [said, p] == [own[row - 2].argmax(), own[row - 2].max()]
 
 
 def test_the_card_says_what_the_page_and_the_command_say_as_markdown_and_json(model, quality, tmp_path):
@@ -326,15 +326,25 @@ def test_the_card_says_what_the_page_and_the_command_say_as_markdown_and_json(mo
 
 def test_without_scripts_the_page_has_event_figures_terms_curves_and_card(model, quality, content):
     clf, X, y = model
-    page = unescape(report(clf, X, y, quality=quality, title="Towns"))
-    body = page[: page.index('<script type="application/json"')]
+    page = unescape(report(clf, X, y, quality=quality, title="Towns & <jobs>"))
+    body = " ".join(page[: page.index('<script type="application/json"')].split())
+    assert f"learnt from {len(X)} rows and {X.shape[1]} columns" in body
+    assert all(f"{label} {percent(share)}" in body for label, share in y.value_counts(normalize=True).items())
+    assert '<h1 id="title">Towns & <jobs></h1>' in body
     event = quality.of_event()
     for share in (event.found, event.right):
         assert share.words in body
         assert share.interval_words in body
     assert body.index("of 100</strong> cases of") < body.index("it predicts the right class")
     assert all(cell in body for line in measure_rows(quality) for cell in (line[0], line[1], line[3]))
-    assert all(term["name"] in body for term in content["drivers"]["terms"])
+    for term in content["drivers"]["terms"]:
+        assert f'<th scope="row" class="label">{term["name"]}</th>' in body
+        assert f'<td class="figure">±{term["change"]:.2f}</td>' in body
+    for _, row, _, said, _, p, own, p_own in content["examples"]:
+        proba = quality.predictions.probabilities[row], clf.predict_proba(X.iloc[[row]])[0]
+        assert ((said, p), (own, p_own)) == tuple((each.argmax(), pytest.approx(each.max())) for each in proba)
+        assert f"({percent(p)})</span>" in body[body.index('id="examples"') :]
+        assert f"({percent(p_own)})</span>" in body[body.index('id="examples"') :]
     assert body.count('class="line main"') + body.count('class="states"') == len(content["shapes"]) > 2
     assert all(line in body for _, lines in content["card"]["sections"][3:4] for line in lines)
     assert "style=" not in body  # the policy of the page refuses it

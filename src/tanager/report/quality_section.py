@@ -386,14 +386,32 @@ class Group:
 
 
 def describe_failures(clf: TableClassifier, rows: PageRows | None, judged: JudgedRows | None) -> dict[str, Json]:
-    """Examples, mistakes and groups, where it is known which row each prediction is of."""
+    """Examples, mistakes and groups, where it is known which row each prediction is of.
+
+    Mistakes are rows of the page that are predicted wrongly, the most confident error first. Examples are the most
+    confident correct row, the least confident one, and the most confident error. See `describe_row`.
+    """
     if rows is None or judged is None or judged.rows is None:
         return {"examples": None, "mistakes": None, "groups": None}
+    here = np.flatnonzero(np.isin(judged.rows, rows.on_page))
+    said, confidence = judged.probabilities.argmax(axis=1)[here], judged.probabilities.max(axis=1)[here]
+    ranked, is_right = np.argsort(-confidence, kind="stable"), said == judged.class_codes[here]
+    wrong = here[ranked[~is_right[ranked]]]
+    picks = {"right": here[ranked[is_right[ranked]]][:1], "uncertain": here[ranked[-1:]], "wrong": wrong[:1]}
     return {
-        "examples": describe_examples(judged, rows),
-        "mistakes": describe_mistakes(judged, rows),
+        "examples": [[kind, *describe_row(judged, rows, k)] for kind, chosen in picks.items() for k in chosen],
+        "mistakes": [describe_row(judged, rows, k) for k in wrong[:MAX_MISTAKES]],
         "groups": describe_groups(clf.model_.columns[: clf.n_features_in_], rows.codes, judged),
     }
+
+
+def describe_row(judged: JudgedRows, rows: PageRows, k: int) -> list[Json]:
+    """The number of a row, its true and predicted class, P of both, and what the model of the page predicts, and P."""
+    assert judged.rows is not None
+    row, truth, proba = judged.rows[k], int(judged.class_codes[k]), judged.probabilities[k]
+    said, own = int(proba.argmax()), rows.proba[row]
+    figures = number(proba[truth]), number(proba[said])
+    return [int(rows.numbers[row]), truth, said, *figures, int(own.argmax()), float(own.max())]
 
 
 def describe_groups(columns: tuple[ColumnSchema, ...], codes: Codes, judged: JudgedRows) -> dict[str, Json]:
@@ -487,53 +505,3 @@ def compare_groups(groups: list[Group], losses: Array, seed: int = 0) -> tuple[A
         # Sums in another order differ in their last bits.
         as_far += (farthest >= np.abs(observed)[:, np.newaxis] - 1e-12).sum(axis=1)
     return observed, as_far / (1 + n_shuffles)
-
-
-def describe_mistakes(judged: JudgedRows, rows: PageRows) -> list[Json]:
-    """Rows of the page that are predicted wrongly, the most confident error first.
-
-    Each has the row's number, true class, predicted class, P of both; then what the model of the page predicts, and P.
-    """
-    assert judged.rows is not None
-    proba, truth = judged.probabilities, judged.class_codes
-    said, confidence = proba.argmax(axis=1), proba.max(axis=1)
-    wrong = np.flatnonzero((said != truth) & np.isin(judged.rows, rows.on_page))
-    worst = wrong[np.argsort(-confidence[wrong], kind="stable")][:MAX_MISTAKES]
-    return [
-        [
-            *(int(rows.numbers[judged.rows[k]]), int(truth[k]), int(said[k])),
-            *(number(proba[k, truth[k]]), number(confidence[k]), *_own_prediction(rows, judged.rows[k])),
-        ]
-        for k in worst
-    ]
-
-
-def _own_prediction(rows: PageRows, row: int) -> tuple[int, float]:
-    """The class that the model of the page predicts for a row, and its probability."""
-    return int(rows.proba[row].argmax()), float(rows.proba[row].max())
-
-
-def describe_examples(judged: JudgedRows, rows: PageRows) -> list[Json]:
-    """Rows of the page: the most confident correct one, the least confident one, the most confident error."""
-    assert judged.rows is not None
-    proba, truth = judged.probabilities, judged.class_codes
-    here = np.flatnonzero(np.isin(judged.rows, rows.on_page))
-    said, confidence = proba.argmax(axis=1), proba.max(axis=1)
-    right, wrong = here[said[here] == truth[here]], here[said[here] != truth[here]]
-    picks = {
-        "right": right[np.argmax(confidence[right])] if len(right) else None,
-        "uncertain": here[np.argmin(confidence[here])] if len(here) else None,
-        "wrong": wrong[np.argmax(confidence[wrong])] if len(wrong) else None,
-    }
-    return [
-        {
-            "kind": kind,
-            "row": int(rows.numbers[judged.rows[k]]),
-            "truth": int(truth[k]),
-            "said": int(said[k]),
-            "p": number(confidence[k]),
-            "own": list(_own_prediction(rows, judged.rows[k])),
-        }
-        for kind, k in picks.items()
-        if k is not None
-    ]

@@ -172,8 +172,8 @@ function makeEvidence(network, target, store) {
 // What models that had not seen a row predicted for it: of the errors and the examples.
 function heldOutAnswers({ quality, mistakes, examples }, classes) {
   if (!quality?.split) return new Map();
-  const answers = [...(mistakes ?? []).map(([row, , said, , p]) => [row, said, p]), ...(examples ?? []).map(({ row, said, p }) => [row, said, p])];
-  return new Map(answers.map(([row, said, p]) => [row, `; a model that had not seen this row predicts ${classes[said]} (${percent(p)})`]));
+  const answers = [...(mistakes ?? []), ...(examples ?? []).map((line) => line.slice(1))];
+  return new Map(answers.map(([row, , said, , p]) => [row, `; a model that had not seen this row predicts ${classes[said]} (${percent(p)})`]));
 }
 
 // Row numbers are those of the file, where it is known, or count from 0. Of a table too long for the page every so many rows are here.
