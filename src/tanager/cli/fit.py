@@ -66,15 +66,12 @@ def fit(
     Examples:
 
       tanager fit iris.csv --class species -o iris.json
-      tanager fit votes.arff --class party --structure naive-bayes -o votes.json
       tanager fit codes.csv.gz --class y --categorical zip,branch --drop id --missing unknown -o codes.json
       tanager fit patients.xlsx --class outcome --recipe recipe.json -o patients.json
       tanager fit iris.csv --class species --structure 'bckg(max_parents=3)' --criterion 'bdeu(ess=5)' -o iris.json
-      tanager fit larger_than_memory.parquet --class outcome --structure tan -o model.json
       tanager fit patients.csv --class state --cost ill:healthy=10 --ask 0.5 -o model.json
       tanager fit patients.csv --class state --monotone age=+1 --monotone fitness=-1 -o model.json
       tanager fit iris.csv --class species --intervals --report iris.html -o iris.json
-      tanager fit large.csv --class outcome --estimate
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
     from tanager.cli.training_data import open_training_data, read_training_data, streams
