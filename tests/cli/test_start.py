@@ -172,3 +172,33 @@ def test_without_a_class_the_largest_table_of_a_workbook_is_read(clean, tmp_path
     write_sheets(Path("t.xlsx"), {"Notes": [["Table", "Author"], ["Data", "A. Clerk"]], "Data": [names, *rows]})
     assert run(["start", "t.xlsx", *FAST]) == 0
     assert "Read     t.xlsx, sheet 'Data'" in capsys.readouterr().out
+
+
+def test_the_banner_names_a_leak_once_and_says_how_to_leave_it_out(clean, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_messy(tmp_path, "leak.xlsx", *clean)
+    assert run(["start", "leak.xlsx", "--class", CLASS, *FAST]) == 0
+    page = unescape(Path("leak-report.html").read_text("utf-8"))
+    banner = page[page.index('id="issues"') : page.index('id="title"')]
+    assert banner.count("<li>") == 1
+    assert "Whether 'discharged to' is missing predicts 'Résultat' in" in banner
+    assert "Hint: if not, --drop 'discharged to' leaves it out." in banner
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_on_a_terminal_a_code_of_one_class_is_asked_about_and_elsewhere_it_stays(tmp_path, monkeypatch, answer):
+    monkeypatch.chdir(tmp_path)
+    labels = ["a", "b", "b"] * 40
+    write_class("t.csv", labels, {"gain": [99999 if k % 9 == 0 else k % 40 for k in range(120)]})
+    assert run(["start", "t.csv", *FAST]) == 0
+    assert load_recipe("t-recipe.json").steps == ()
+    questions = []
+    monkeypatch.setattr("tanager.cli.start._on_terminal", lambda: True)
+    monkeypatch.setattr(
+        "typer.confirm", lambda words, **options: questions.append((words, options["default"])) or answer
+    )
+    assert run(["start", "t.csv", *FAST]) == 0
+    ((words, default),) = questions
+    assert words == "Column 'gain' holds 99999 in 14 rows; its other values are 0 to 39. Take it as missing?"
+    assert not default
+    assert [step.missing for step in load_recipe("t-recipe-2.json").steps] == [("99999",)] * answer

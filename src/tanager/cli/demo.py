@@ -30,7 +30,7 @@ COMPARED = {"naive Bayes": "naive-bayes:frequency", "TAN": "tan:fcll:frequency",
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the table, the model and the page go.")
+        Path, options.option("FOLDER", "Where the table, the model and the page go.", "--output", "-o")
     ] = Path("tanager-demo"),
     force: options.Force = False,
 ) -> None:

@@ -23,11 +23,10 @@ def edit(
     ] = None,
     output: Annotated[str | None, options.output("Where the new model goes; - is stdout.")] = None,
     refit: Annotated[
-        str | None,
-        typer.Option(metavar="DATA", help="Fit the intercept again to these rows: mean probabilities are then right."),
+        str | None, options.option("DATA", "Fit the intercept again to these rows: mean probabilities are then right.")
     ] = None,
-    who: Annotated[str, typer.Option("--by", metavar="NAME", help="The author of edits that name none.")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Undo the last edits.")] = False,
+    who: Annotated[str, options.option("NAME", "The author of edits that name none.", "--by")] = "",
+    undo: Annotated[bool, options.option(None, "Undo the last edits.", "--undo")] = False,
     missing: options.Missing = None,
     force: options.Force = False,
     as_json: options.AsJson = False,

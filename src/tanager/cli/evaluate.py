@@ -34,29 +34,26 @@ def evaluate(
     reading: options.Reading,
     class_column: options.OptionalClass = None,
     model: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Measure this model of `tanager fit` on DATA; nothing is learnt."),
+        str | None, options.option("FILE", "Measure this model of `tanager fit` on DATA; nothing is learnt.")
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option(
-            help="Parts the rows are split into, each tested once. By default 5; of a large table (rows x attributes "
+        options.option(
+            None,
+            "Parts the rows are split into, each tested once. By default 5; of a large table (rows x attributes "
             "x classes above two million) one part is held out.",
             show_default=False,
         ),
     ] = None,
     repeats: Annotated[
-        int, typer.Option(help="How often the rows are assigned to new folds; useful for few rows.")
+        int, options.option(None, "How often the rows are assigned to new folds; useful for few rows.")
     ] = 1,
     group: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Rows with the same value here, such as a patient, are held out together."),
+        str | None, options.option("COLUMN", "Rows with the same value here, such as a patient, are held out together.")
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN", help="Rows are ordered by this column; each is predicted by a model of earlier rows."
-        ),
+        options.option("COLUMN", "Rows are ordered by this column; each is predicted by a model of earlier rows."),
     ] = None,
     event: options.Event = None,
     as_json: options.AsJson = False,
@@ -181,9 +178,9 @@ def compare(
             "'default'; or the import path of a scikit-learn classifier. NAME=SPEC gives it a name.",
         ),
     ] = None,
-    data: Annotated[str, typer.Option(metavar="TABLE", help="The table; - is CSV on stdin.")] = "",
+    data: Annotated[str, options.option("TABLE", "The table; - is CSV on stdin.")] = "",
     class_column: options.ClassColumn = "class",
-    folds: Annotated[int, typer.Option(help="Parts the rows are split into.")] = 5,
+    folds: Annotated[int, options.option(None, "Parts the rows are split into.")] = 5,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
 ) -> None:
@@ -259,7 +256,7 @@ def stability(
     class_column: options.ClassColumn,
     kind: options.ModelOptions,
     reading: options.Reading,
-    draws: Annotated[int, typer.Option(min=2, help="How many fits.")] = 30,
+    draws: Annotated[int, options.option(None, "How many fits.", min=2)] = 30,
     as_json: options.AsJson = False,
 ) -> None:
     """Fit a kind of model to randomly weighted rows many times: how often each edge is there, how ranks vary.

@@ -7,8 +7,6 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tanager.cli import options
 from tanager.cli.options import find_class
 from tanager.cli.output import new_table, print_table
@@ -34,26 +32,25 @@ def explain(
     model: options.Model,
     data: options.OptionalData = None,
     against: Annotated[
-        str | None,
-        typer.Option(metavar="CLASS", help="The class to compare with, instead of the second most probable one."),
+        str | None, options.option("CLASS", "The class to compare with, instead of the second most probable one.")
     ] = None,
     change: Annotated[
-        bool, typer.Option("--change", help="Also the smallest changes of one or two cells that change the decision.")
+        bool,
+        options.option(None, "Also the smallest changes of one or two cells that change the decision.", "--change"),
     ] = False,
     lock: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="With --change: a column that cannot change; may be repeated."),
+        list[str] | None, options.option("COLUMN", "With --change: a column that cannot change; may be repeated.")
     ] = None,
     asked: Annotated[
         list[int] | None,
-        typer.Option(
-            "--row",
-            metavar="NUMBER",
-            help="Only this row, by its number in the file, as a spreadsheet counts (from 0 where it is not known); "
+        options.option(
+            "NUMBER",
+            "Only this row, by its number in the file, as a spreadsheet counts (from 0 where it is not known); "
             "may be repeated.",
+            "--row",
         ),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Attributes or terms to print; the others are one line.")] = 15,
+    top: Annotated[int, options.option(None, "Attributes or terms to print; the others are one line.", min=1)] = 15,
     missing: options.Missing = None,
     as_json: options.AsJson = False,
 ) -> None:

@@ -7,8 +7,6 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tanager.cli import options
 from tanager.cli.output import STREAM, output_file
 from tanager.cli.report import page_line, write_page_of
@@ -35,25 +33,23 @@ def fit(
     output: Annotated[str | None, options.output("Where the model goes (JSON); - is stdout.")] = None,
     force: options.Force = False,
     no_validate: Annotated[
-        bool, typer.Option("--no-validate", help="Do not cross-validate the model, which saves five fits.")
+        bool, options.option(None, "Do not cross-validate the model, which saves five fits.", "--no-validate")
     ] = False,
     event: options.Event = None,
     intervals: Annotated[
         bool,
-        typer.Option("--intervals", help="Also prepare intervals of probabilities, for `tanager predict --interval`."),
+        options.option(
+            None, "Also prepare intervals of probabilities, for `tanager predict --interval`.", "--intervals"
+        ),
     ] = False,
     page: Annotated[
         str | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Also write the page of `tanager report` about the model and DATA.",
-        ),
+        options.option("FILE", "Also write the page of `tanager report` about the model and DATA.", "--report"),
     ] = None,
     no_rows: options.NoRows = False,
     stream: options.Stream = None,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Estimate the memory and time of the fit, and learn nothing.")
+        bool, options.option(None, "Estimate the memory and time of the fit, and learn nothing.", "--estimate")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:

@@ -28,12 +28,8 @@ def convert(
         typer.Argument(metavar="IN", help=f"A network, {FORMATS}, or a model that `tanager fit` wrote; - is stdin."),
     ],
     output: Annotated[str, typer.Argument(metavar="OUT", help=f"Where the network goes: {FORMATS}; - is stdout.")],
-    from_format: Annotated[
-        str | None, typer.Option("--from", metavar="FORMAT", help="The format on stdin, such as bif.")
-    ] = None,
-    to_format: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="The format on stdout, such as bif.")
-    ] = None,
+    from_format: Annotated[str | None, options.option("FORMAT", "The format on stdin, such as bif.", "--from")] = None,
+    to_format: Annotated[str | None, options.option("FORMAT", "The format on stdout, such as bif.", "--to")] = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -79,24 +75,21 @@ def tune(
     expert: Annotated[str, typer.Argument(metavar="NETWORK", help=f"The expert's network: {FORMATS}.")],
     data: options.Data,
     query: Annotated[
-        list[str],
-        typer.Option("--query", "-q", metavar="NODE", help="The node to tune for; repeat it for several together."),
+        list[str], options.option("NODE", "The node to tune for; repeat it for several together.", "--query", "-q")
     ],
     output: Annotated[str | None, options.output(f"Where the tuned network goes: {FORMATS}; - is stdout.")] = None,
-    to_format: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="The format on stdout, such as bif.")
-    ] = None,
+    to_format: Annotated[str | None, options.option("FORMAT", "The format on stdout, such as bif.", "--to")] = None,
     parameters: Annotated[
-        str, typer.Option(help="conditional: P(query | rest). likelihood-gradient: P(all cells).")
+        str, options.option(None, "conditional: P(query | rest). likelihood-gradient: P(all cells).")
     ] = "conditional",
     strength: Annotated[
-        str, typer.Option(help="How many rows the expert's tables count as; auto chooses on held-out folds.")
+        str, options.option(None, "How many rows the expert's tables count as; auto chooses on held-out folds.")
     ] = "auto",
-    folds: Annotated[int, typer.Option(help="Parts the rows are split into, each held out once.")] = 5,
+    folds: Annotated[int, options.option(None, "Parts the rows are split into, each held out once.")] = 5,
     seed: options.Seed = 0,
     missing: options.Missing = None,
     impossible: Annotated[
-        str, typer.Option(help="Rows of probability zero under the network: raise an error, or skip them.")
+        str, options.option(None, "Rows of probability zero under the network: raise an error, or skip them.")
     ] = "raise",
     force: options.Force = False,
     as_json: options.AsJson = False,

@@ -30,19 +30,24 @@ HIDDEN_IN_START = ("engine", "device", "discretizer")
 WITH_OPTIONS = {"structure": "'kdb(k=3)'", "criterion": "'bdeu(ess=5)'", "parameters": "'frequency(alpha=2)'"}
 
 
+def option(metavar: str | None, help: str, *names: str, **more: Any) -> Any:
+    """An option; without names it is called as its parameter."""
+    return typer.Option(*names, metavar=metavar, help=help, **more)
+
+
 def output(help: str) -> Any:
     """The option that names the file to write."""
-    return typer.Option("--output", "-o", metavar="FILE", help=help)
+    return option("FILE", help, "--output", "-o")
 
 
 def _option(metavar: str | None, help: str, *names: str) -> Any:
     """An option of the model."""
-    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=MODEL)
+    return option(metavar, help, *names, rich_help_panel=MODEL)
 
 
 def _decides(metavar: str, help: str) -> Any:
     """An option of the decision."""
-    return typer.Option(metavar=metavar, help=help, rich_help_panel="Decision")
+    return option(metavar, help, rich_help_panel="Decision")
 
 
 def _named(kind: str, **options: Any) -> Any:
@@ -61,46 +66,46 @@ OptionalData = Annotated[
     str | None, typer.Argument(metavar="[DATA]", help="Rows: a table as for predict; - is CSV on stdin.")
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `tanager fit` wrote.")]
-ClassColumn = Annotated[str, typer.Option("--class", "-c", metavar="COLUMN", help="The column to predict.")]
-OptionalClass = Annotated[str | None, typer.Option("--class", "-c", metavar="COLUMN", help="The column to predict.")]
+ClassColumn = Annotated[str, option("COLUMN", "The column to predict.", "--class", "-c")]
+OptionalClass = Annotated[str | None, option("COLUMN", "The column to predict.", "--class", "-c")]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(
-        "--missing",
-        metavar="TEXT",
-        help="A text that means missing, such as unknown; may be repeated. In columns of numbers NA, ? and the like "
+    option(
+        "TEXT",
+        "A text that means missing, such as unknown; may be repeated. In columns of numbers NA, ? and the like "
         "are recognised, unless '' is among the texts.",
+        "--missing",
     ),
 ]
 Drop = Annotated[
-    list[str] | None,
-    typer.Option("--drop", metavar="COLUMN", help="A column to leave out, such as a customer number; may be repeated."),
+    list[str] | None, option("COLUMN", "A column to leave out, such as a customer number; may be repeated.", "--drop")
 ]
 NoDecision = Annotated[
-    bool, typer.Option("--no-decision", help="Predict the most probable class; ignore costs and threshold.")
+    bool, option(None, "Predict the most probable class; ignore costs and threshold.", "--no-decision")
 ]
 Stream = Annotated[
     bool | None,
-    typer.Option(
+    option(
+        None,
+        "Read the file, or a folder of Parquet files, batch by batch; by default where memory is short.",
         "--stream/--no-stream",
-        help="Read the file, or a folder of Parquet files, batch by batch; by default where memory is short.",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file of another kind; never one that is read.")]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="For everything drawn at random.")]
+Force = Annotated[bool, option(None, "Replace a file of another kind; never one that is read.", "--force")]
+Seed = Annotated[int, option(None, "For everything drawn at random.", min=0, max=2**32 - 1)]
 Event = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "CLASS",
+        "The class that matters: the share of its cases that is found, and of the alarms that are right.",
         "--event",
-        metavar="CLASS",
         show_default="the rarer of two classes",
-        help="The class that matters: the share of its cases that is found, and of the alarms that are right.",
     ),
 ]
 NoRows = Annotated[
-    bool, typer.Option("--no-rows", help="Leave the rows of the table out of the page; counts and curves stay.")
+    bool, option(None, "Leave the rows of the table out of the page; counts and curves stay.", "--no-rows")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with every detail.")]
+AsJson = Annotated[bool, option(None, "Print JSON, with every detail.", "--json")]
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -136,20 +141,13 @@ class Reading:
     missing: Missing = None
     drop: Drop = None
     recipe: Annotated[
-        str | None,
-        typer.Option(
-            "--recipe", metavar="FILE", help="What to do to the table first: a file of `tanager check --fix`."
-        ),
+        str | None, option("FILE", "What to do to the table first: a file of `tanager check --fix`.", "--recipe")
     ] = None
     sheet: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", show_default="the one with the class", help="The sheet of an Excel workbook."),
+        str | None, option("NAME", "The sheet of an Excel workbook.", show_default="the one with the class")
     ] = None
     header_row: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", show_default="found", help="The row with the names of the columns, counted from 1."
-        ),
+        int | None, option("N", "The row with the names of the columns, counted from 1.", min=1, show_default="found")
     ] = None
 
     def rules(self, recipe: Recipe, class_column: str | None) -> CellRules:
@@ -187,8 +185,7 @@ class ModelOptions:
     criterion: Annotated[str | None, _named("criterion", show_default="fcll, if the structure asks for one")] = None
     parameters: Annotated[str | None, _named("parameters", show_default="conditional, for a network")] = None
     categorical: Annotated[
-        list[str] | None,
-        _option("COLUMN,COLUMN|all", "Numeric columns whose numbers are categories; may be repeated."),
+        list[str] | None, _option("COLUMN,COLUMN|all", "Numeric columns whose numbers are categories; may be repeated.")
     ] = None
     discretizer: Annotated[str | None, _named("discretizer", show_default="mdlp for networks, else quantiles")] = None
     engine: Annotated[str, _named("engine")] = "auto"

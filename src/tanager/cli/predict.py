@@ -6,8 +6,6 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tanager.cli import options
 from tanager.cli.output import STREAM
 from tanager.errors import OptionError
@@ -24,19 +22,18 @@ def predict(
     data: options.Data,
     output: Annotated[str, options.output(".csv, .tsv or .parquet; - is CSV on stdout.")] = STREAM,
     proba: Annotated[
-        bool, typer.Option("--proba", help="Also the probability of every class, beside the class.")
+        bool, options.option(None, "Also the probability of every class, beside the class.", "--proba")
     ] = False,
     interval: Annotated[
         float | None,
-        typer.Option(
-            metavar="LEVEL",
-            help="Also an interval of every probability at this level, such as 0.9; needs a model of "
+        options.option(
+            "LEVEL",
+            "Also an interval of every probability at this level, such as 0.9; needs a model of "
             "`tanager fit --intervals`.",
         ),
     ] = None,
     keep: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column to keep, such as a customer number; may be repeated."),
+        list[str] | None, options.option("COLUMN", "A column to keep, such as a customer number; may be repeated.")
     ] = None,
     no_decision: options.NoDecision = False,
     missing: options.Missing = None,

@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tanager.cli import options
 from tanager.cli.output import STREAM, output_file
 from tanager.runtime.progress import say, working
@@ -25,18 +23,14 @@ def report(
     data: options.OptionalData = None,
     output: Annotated[str, options.output("Where the page goes; - is stdout.")] = "report.html",
     title: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", show_default="the name of DATA, or of MODEL", help="The title of the page."),
+        str | None, options.option("TEXT", "The title of the page.", show_default="the name of DATA, or of MODEL")
     ] = None,
     card: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write the model card too, as Markdown (.md) or JSON (.json)."),
+        str | None, options.option("FILE", "Write the model card too, as Markdown (.md) or JSON (.json).")
     ] = None,
-    purpose: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What the model is for, for page and card.")
-    ] = None,
+    purpose: Annotated[str | None, options.option("TEXT", "What the model is for, for page and card.")] = None,
     author: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Who is responsible for the model, for page and card.")
+        str | None, options.option("TEXT", "Who is responsible for the model, for page and card.")
     ] = None,
     event: options.Event = None,
     no_rows: options.NoRows = False,

@@ -47,9 +47,7 @@ def check(
     data: options.Data,
     reading: options.Reading,
     class_column: options.OptionalClass = None,
-    fix: Annotated[
-        str | None, typer.Option("--fix", metavar="FILE", help="Write a recipe for `fit --recipe` (JSON).")
-    ] = None,
+    fix: Annotated[str | None, options.option("FILE", "Write a recipe for `fit --recipe` (JSON).", "--fix")] = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
