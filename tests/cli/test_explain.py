@@ -11,24 +11,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.special import expit
-from sklearn.datasets import load_iris
 
+from cli.iris_table import NAMES, iris_table
 from tanager import explain, load_model
 from tanager.cli.main import run
 from tanager.files.read_table import read_table
 from tanager.files.write_table import write_table
 from tanager.metrics.quality import headline
 
-IRIS = load_iris()
-NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
-
-
-X = pa.table(list(IRIS.data.T.copy()), names=NAMES)
-ROWS = X.take(list(range(0, 150, 30)))
+ROWS = iris_table().select(NAMES).take(list(range(0, 150, 30)))
 
 
 def model_and_rows() -> None:
-    write_table(X.append_column("species", [IRIS.target_names[IRIS.target].tolist()]), "iris.csv")
+    write_table(iris_table(), "iris.csv")
     assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", "--no-validate"]) == 0
     write_table(ROWS, "rows.csv")
 
