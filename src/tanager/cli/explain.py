@@ -92,7 +92,10 @@ def explain(
         rows = [replace(explained[row], row=numbers[row]) for row in shown]
         changes = [_change(clf, X, row, numbers[row], lock or ()) if change else None for row in shown]
     if as_json:
-        print(json.dumps([_document(*each) for each in zip(rows, changes, strict=True)], indent=2))
+        documents = [row.to_dict() for row in rows]
+        for document, found in zip(documents, changes, strict=True):
+            document |= {} if found is None else {"changes": found.to_dict()["changes"]}
+        print(json.dumps(documents, indent=2))
         return
     _print_headline(_quality_of(clf, X, y), as_json)
     for row, row_changes in zip(rows, changes, strict=True):
@@ -135,10 +138,6 @@ def _change(clf: TableClassifier, X: pa.Table, row: int, number: int, locked: Se
     from tanager.explain import counterfactuals
 
     return replace(counterfactuals(clf, X.take([row]), locked=locked)[0], row=number)
-
-
-def _document(row: RowExplanation, changes: Counterfactuals | None) -> dict[str, object]:
-    return row.to_dict() | ({} if changes is None else {"changes": changes.to_dict()["changes"]})
 
 
 def _print_row(row: RowExplanation, top: int) -> None:

@@ -52,25 +52,10 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-COMMANDS = (
-    start,
-    check,
-    fit,
-    predict,
-    evaluate,
-    compare,
-    explain,
-    convert,
-    export,
-    stability,
-    tune,
-    edit,
-    report,
-    demo,
-)
-for command in COMMANDS:
+for command in (start, check, fit, predict, evaluate, compare, explain, convert, export, stability, tune, edit, report):
     app.command(cls=Command)(command)
-app.command()(completion)
+for command in (demo, completion):
+    app.command()(command)
 
 
 def _print_version(asked: bool) -> None:

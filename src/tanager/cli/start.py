@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated
@@ -147,23 +148,19 @@ def _free_files(data: str) -> dict[str, str]:
 
     file = check_readable(data)
     stem = Path(file.name.removesuffix(".gz")).stem
-    number = 1
-    while True:
-        end = "" if number == 1 else f"-{number}"
-        names = {"model": "model{}.json", "page": "report{}.html", "recipe": "recipe{}.json"}
-        files = {what: file.with_name(f"{stem}-{name.format(end)}") for what, name in names.items()}
-        if not any(path.exists() for path in files.values()):
-            break
-        number += 1
+    names = {"model": "model{}.json", "page": "report{}.html", "recipe": "recipe{}.json"}
+    ends = chain([""], (f"-{number}" for number in count(2)))
+    proposed = ({what: file.with_name(f"{stem}-{name.format(end)}") for what, name in names.items()} for end in ends)
+    files = next(paths for paths in proposed if not any(path.exists() for path in paths.values()))
     check_writable(files["model"])
     return {what: str(path) for what, path in files.items()}
 
 
 def _find_class(data: str, reading: options.Reading) -> tuple[str, str]:
     """The column to predict and how it was found: by its name, or by the answer to a question."""
-    from tanager.cli.training_data import read_as_written
+    from tanager.files.read_table import read_table
 
-    table = read_as_written(data, reading)
+    table = read_table(data, reading.rules(reading.preprocessing(None), None))
     names = table.column_names
     called = [name for name in names if name.strip().lower() in CLASS_NAMES]
     if len(called) == 1:

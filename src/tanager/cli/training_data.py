@@ -57,18 +57,21 @@ def read_training_data(path: str, class_column: str, reading: Reading) -> tuple[
     return attributes, labels
 
 
-def read_as_written(path: str, reading: Reading) -> pa.Table:
-    """The table in a file before any preprocessing."""
-    return read_table(path, reading.rules(reading.preprocessing(None), None))
-
-
 def read_unchecked(path: str, class_column: str, reading: Reading, recipe: Recipe) -> tuple[pa.Table, NamedLabels]:
     """The attributes and the class column of a file after its preprocessing."""
+    return _split(_read_prepared(path, class_column, reading, recipe), class_column)
+
+
+def _read_prepared(path: str, class_column: str | None, reading: Reading, recipe: Recipe) -> pa.Table:
+    """The table in a file after its preprocessing, with its place in the file as metadata."""
     table = read_table(path, reading.rules(recipe, class_column))
-    check_training_columns(table.column_names, class_column, recipe, reading.drop or ())
-    _check_rows(path, table)
-    X, y = _split(recipe.apply(table), class_column)
-    return X.replace_schema_metadata(table.schema.metadata), y
+    if class_column is None:
+        _check_recipe(table.column_names, None, recipe, reading.drop or ())
+    else:
+        check_training_columns(table.column_names, class_column, recipe, reading.drop or ())
+    if not table.num_rows:
+        raise DataError(f"file {path!r} has a header and no rows.")
+    return recipe.apply(table).replace_schema_metadata(table.schema.metadata)
 
 
 def row_numbers(path: str, X: pa.Table) -> NDArray[np.intp]:
@@ -110,11 +113,6 @@ def _check_recipe(names: Sequence[str], class_column: str | None, recipe: Recipe
         raise OptionError(f"--drop leaves out {class_column!r}, which is the class.")
 
 
-def _check_rows(path: str, table: pa.Table) -> None:
-    if not table.num_rows:
-        raise DataError(f"file {path!r} has a header and no rows.")
-
-
 def check_column(name: str, names: Sequence[str], purpose: str) -> str:
     """The name, if a column has it."""
     if name not in names:
@@ -140,20 +138,11 @@ def warn_findings(attributes: pa.Table, labels: NamedLabels) -> tuple[str, ...]:
 def check_file(path: str, class_column: str | None, reading: Reading) -> tuple[Checkup, Recipe]:
     """The checkup of the table in a file after the preprocessing asked for, and that preprocessing with the fixes."""
     asked = reading.preprocessing(class_column)
-    table = read_table(path, reading.rules(asked, class_column))
-    if class_column is None:
-        _check_recipe(table.column_names, None, asked, reading.drop or ())
-    else:
-        check_training_columns(table.column_names, class_column, asked, reading.drop or ())
-    _check_rows(path, table)
-    place = _place(path, table)
+    table = _read_prepared(path, class_column, reading, asked)
     zeros = _leading_zeros(path, table, reading.rules(asked, class_column))
-    table = asked.apply(table)
-    y = None
-    if class_column is not None:
-        y = table.column(class_column)
-        table = table.drop_columns([class_column])
-    checkup = replace(examine(read_columns(table), y, zeros, class_column), **place)
+    y = None if class_column is None else table.column(class_column)
+    X = table if class_column is None else table.drop_columns([class_column])
+    checkup = replace(examine(read_columns(X), y, zeros, class_column), **_place(path, table))
     return checkup, Recipe((*asked.steps, *checkup.recipe.steps), asked.missing, class_column)
 
 

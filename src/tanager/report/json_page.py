@@ -48,10 +48,6 @@ def number(value: float | None, digits: int | None = None) -> float | None:
     return float(value) if digits is None else float(f"{float(value):.{digits}g}")
 
 
-def numbers(values: NDArray[np.floating], digits: int = 4) -> list[Json]:
-    return [number(value, digits) for value in values.tolist()]
-
-
 def percent(share: float | None) -> str:
     """With one decimal; a share that is neither none nor all does not read as either."""
     if share is None:

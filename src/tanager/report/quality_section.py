@@ -32,7 +32,7 @@ from tanager.metrics import (
 from tanager.metrics.basic import confusion_matrix
 from tanager.metrics.quality import NAMES, sampled_rows, show
 from tanager.report.data_section import PageRows
-from tanager.report.json_page import Json, area, number, numbers, percent
+from tanager.report.json_page import Json, area, number, percent
 from tanager.runtime.progress import working
 from tanager.table.schema import ColumnSchema
 
@@ -259,7 +259,7 @@ def _curves(
 
 def _points(x: Array, y: Array, most: int) -> list[Json]:
     chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), most)).round().astype(int))
-    return [list(numbers(x[chosen])), list(numbers(y[chosen]))]
+    return [[number(value, 4) for value in values[chosen].tolist()] for values in (x, y)]
 
 
 @dataclass(frozen=True)
