@@ -46,6 +46,7 @@ from tanager.report.quality_section import (
     make_groups,
     match_rows,
     measure_lines,
+    no_better,
 )
 from tanager.report.write_page import collect
 from tanager.table.schema import ColumnSchema
@@ -437,3 +438,12 @@ def test_a_share_that_is_neither_none_nor_all_reads_as_neither():
         assert (words(0.0), words(1.0)) == (none, all_)
         assert not {words(share) for share in (1e-9, 4e-4, 0.004, 0.996, 0.9996, 1 - 1e-9)} & {none, all_}
         assert float(words(0.3149)[:-1]) == pytest.approx(31.49, abs=0.5)
+
+
+def test_a_model_is_no_better_than_the_base_rate_where_its_log_loss_is_not_lower():
+    quality = random_quality()
+    better = replace(quality, measures=quality.base._replace(log_loss=quality.base.log_loss - 1e-9))
+    assert no_better(better) == ""
+    usual = replace(quality, measures=quality.base, base_rate=np.array([0.2, 0.5, 0.3]))
+    assert no_better(usual).startswith("On new rows this model is no better than always predicting 'c1'.")
+    assert no_better(replace(usual, split="")).startswith("On the rows given this model is no better")

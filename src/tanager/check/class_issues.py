@@ -76,8 +76,8 @@ def _quantity(target: ColumnFacts) -> Finding | None:
         many = n_distinct >= MANY_NUMBERS and target.n_observed < FEWEST_ROWS_PER_NUMBER * n_distinct
         if fractions or many:
             what = f"is the class, and holds {n_distinct:,} different numbers: is it a quantity?"
-            found = target.finding("high", what, "group its values: Tanager predicts classes", row)
-            return replace(found, topic="quantity")
+            issue = target.finding("high", what, "group its values: Tanager predicts classes", row)
+            return replace(issue, topic="quantity")
     elif n_distinct >= MANY_NUMBERS and target.distinct_share > MANY_TEXTS:
         what = f"is the class, and holds {n_distinct:,} different texts in {target.n_observed:,} rows"
         return target.finding("high", what, ANOTHER, row)

@@ -270,8 +270,8 @@ def _sentinel(column: ColumnFacts, table: TableFacts) -> Finding | None:
             if is_safe:
                 option = f"tanager check --fix writes a recipe that takes {number:g} as missing"
             share = n_rows / column.n_rows
-            found = column.finding("medium", what, option, column.row_of(code), share, steps if is_safe else ())
-            return replace(found, topic="code", offered=steps)
+            issue = column.finding("medium", what, option, column.row_of(code), share, steps if is_safe else ())
+            return replace(issue, topic="code", offered=steps)
     return None
 
 

@@ -93,8 +93,8 @@ def explain(
         changes = [_change(clf, X, row, numbers[row], lock or ()) if change else None for row in shown]
     if as_json:
         documents = [row.to_dict() for row in rows]
-        for document, found in zip(documents, changes, strict=True):
-            document |= {} if found is None else {"changes": found.to_dict()["changes"]}
+        for document, row_changes in zip(documents, changes, strict=True):
+            document |= {} if row_changes is None else {"changes": row_changes.to_dict()["changes"]}
         print(json.dumps(documents, indent=2))
         return
     _print_headline(_quality_of(clf, X, y), as_json)

@@ -123,7 +123,7 @@ def _predict_rows(
     if len(names) > len(columns):
         parts = [clf.predict_proba(X)]
         if interval is not None:
-            found = clf.predict_interval(X, interval)
-            parts += [found.lower, found.upper]
+            ends = clf.predict_interval(X, interval)
+            parts += [ends.lower, ends.upper]
         columns += [column for of_class in zip(*(part.T.copy() for part in parts), strict=True) for column in of_class]
     return pa.table(columns, names=names)

@@ -409,9 +409,9 @@ def describe_row(judged: JudgedRows, rows: PageRows, k: int) -> list[Json]:
     """The number of a row, its true and predicted class, P of both, and what the model of the page predicts, and P."""
     assert judged.rows is not None
     row, truth, proba = judged.rows[k], int(judged.class_codes[k]), judged.probabilities[k]
-    said, own = int(proba.argmax()), rows.proba[row]
+    said, of_page = int(proba.argmax()), rows.proba[row]
     figures = number(proba[truth]), number(proba[said])
-    return [int(rows.numbers[row]), truth, said, *figures, int(own.argmax()), float(own.max())]
+    return [int(rows.numbers[row]), truth, said, *figures, int(of_page.argmax()), float(of_page.max())]
 
 
 def describe_groups(columns: tuple[ColumnSchema, ...], codes: Codes, judged: JudgedRows) -> dict[str, Json]:
