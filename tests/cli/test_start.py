@@ -186,12 +186,13 @@ def test_the_banner_names_a_leak_once_and_says_how_to_leave_it_out(clean, tmp_pa
 
 
 @pytest.mark.parametrize("answer", [True, False])
-def test_on_a_terminal_a_code_of_one_class_is_asked_about_and_elsewhere_it_stays(tmp_path, monkeypatch, answer):
+def test_on_a_terminal_a_code_of_one_class_is_asked_about_and_elsewhere_it_stays(tmp_path, monkeypatch, capsys, answer):
     monkeypatch.chdir(tmp_path)
     labels = ["a", "b", "b"] * 40
     write_class("t.csv", labels, {"gain": [99999 if k % 9 == 0 else k % 40 for k in range(120)]})
     assert run(["start", "t.csv", *FAST]) == 0
     assert load_recipe("t-recipe.json").steps == ()
+    assert "Check    column 'gain' holds 99999 in 14 rows;" in capsys.readouterr().out
     questions = []
     monkeypatch.setattr("tanager.cli.start._on_terminal", lambda: True)
     monkeypatch.setattr(

@@ -241,11 +241,13 @@ def _question(finding: Finding, step: Step, target: str | None) -> str:
 
 
 def _print_findings(checked: Checkup, command: Sequence[str]) -> None:
-    """The worst issues that are left after the fixes, and the command that shows all."""
-    worst = checked.of_severity("high")
-    for finding in worst[:MAX_WARNINGS]:
-        _print("Warning", finding.line)
-    more = len(worst[MAX_WARNINGS:]) + len(checked.of_severity("medium"))
+    """The worst issues that are left after the fixes, codes that may mean missing, and the command that shows all."""
+    worst, others = checked.of_severity("high"), checked.of_severity("medium")
+    codes = [finding for finding in others if finding.topic == "code"]
+    for label, findings in ("Warning", worst[:MAX_WARNINGS]), ("Check", codes[:MAX_WARNINGS]):
+        for finding in findings:
+            _print(label, finding.line)
+    more = len(worst[MAX_WARNINGS:]) + len(others) - len(codes[:MAX_WARNINGS])
     if more:
         _print("Check", f"{more} more {'issue' if more == 1 else 'issues'} to look at:")
         print(f"{'':<{MARGIN}}{shlex.join(command)}")
