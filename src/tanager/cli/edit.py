@@ -44,6 +44,7 @@ def edit(
       tanager edit corrected.json
       tanager edit corrected.json --undo -o heart.json
     """
+    from tanager.edits.apply import undo_edits
     from tanager.files.model_file import MODEL, load_model, save_model
 
     changes = edits is not None or undo
@@ -60,7 +61,7 @@ def edit(
     else:
         with output_file(output, ".json", MODEL, [model, edits, refit], force) as path:
             clf = load_model(model)
-            clf = _undone(clf) if edits is None else _edited(clf, edits, refit, who, missing)
+            clf = undo_edits(clf) if edits is None else _edited(clf, edits, refit, who, missing)
             save_model(clf, path)
     if output == STREAM:
         return
@@ -83,12 +84,6 @@ def _edited(
         if y is None:
             raise OptionError(f"--refit {refit} has no class column {clf.encoder_.schema.target.name!r}.")
     return apply_edits(clf, listed, X, y)
-
-
-def _undone(clf: TableClassifier) -> TableClassifier:
-    from tanager.edits.apply import undo_edits
-
-    return undo_edits(clf)
 
 
 def _count(clf: TableClassifier) -> str:
