@@ -158,13 +158,15 @@ def test_few_rows_are_counted_as_they_are_and_classes_that_are_found_are_not_amo
         return describe_event(replace(random_quality(), classes=classes, confusion=np.array(confusion)), None)
 
     found = event_of([[90, 2], [1, 7]])
-    assert (found["found"][:5], found["cases"][4]) == (["7", "53 to 98", 7, 8, 8], 100)
-    assert found["words"][0].startswith("Finds 7 of 8 cases of c1 (95 % interval 53 to 98 of 100); of 9 alarms 7 are")
+    assert (found["found"][:5], found["cases"][4]) == (["7", "53 to 98 of 100", 7, 8, 8], 100)
+    assert found["words"][0].startswith(
+        "Finds 7 of 8 cases of c1 (95 % interval 53 to 98 of 100); of 9 alarms 7 are right"
+    )
     found = event_of([[5, 1, 0], [0, 995, 5], [0, 20, 480]])
     assert [line[0] for line in found["missed"]] == ["c0", "c2"]
     assert found["words"] == [
         "Missed most often: c0 (finds 5 of 6, 95 % interval 44 to 97 of 100), c2 (finds 96 of 100, 95 % interval 94 "
-        "to 97 of 100)."
+        "to 97)."
     ]
 
 

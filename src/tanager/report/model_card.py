@@ -17,7 +17,7 @@ import numpy as np
 from tanager.additive.model import AdditiveTrace, AnyModel
 from tanager.classifiers.base import TableClassifier
 from tanager.parameters.protocol import ParameterTrace
-from tanager.report.json_page import Json, number, plural
+from tanager.report.json_page import Json, number, percent, plural
 from tanager.report.model_section import shown_strength
 from tanager.version import __version__
 
@@ -238,8 +238,8 @@ def quality_sentences(quality: dict[str, Any] | None) -> list[str]:
     how = f"judged by models that had not seen them ({quality['split']})" if quality["split"] else "given"
     return [
         f"Measured on {plural(quality['n_rows'], 'row')} {how}, with 95 % intervals.",
-        f"In bins of the probability, how often the class predicted is right differs from its probability by "
-        f"{100 * quality['calibration_error']:.1f} % on average.",
+        "In bins of the probability, the share of right predictions differs from the mean probability by "
+        f"{percent(quality['calibration_error'])} on average.",
     ]
 
 
@@ -260,8 +260,9 @@ def limit_sentences(content: dict[str, Any]) -> list[str]:
         sentences.append("The rows judged may be those learnt from; then it will do worse on new ones.")
     return sentences + [
         f"It does worse where {each['attribute']} is {each['state']} ({plural(each['rows'], 'row')}): right in "
-        f"{100 * each['accuracy']:.1f} %, elsewhere in {100 * each['rest_accuracy']:.1f} %."
+        f"{percent(each['accuracy'])}, elsewhere in {percent(each['rest_accuracy'])}."
         for each in (content["groups"] or {"found": []})["found"][:3]
+        if each["accuracy"] < each["rest_accuracy"]
     ]
 
 

@@ -214,13 +214,13 @@ def describe_event(quality: Quality, decided: dict[str, Json] | None) -> dict[st
     if event is None:
         missed = [each for each in most_missed(quality.confusion) if each[1].part < HARDLY_MISSED * each[1].whole]
         lines = [[str(quality.classes[k]), *_share(share)] for k, share in missed]
-        named = [f"{name} (finds {n} of {of}, 95 % interval {ends} of 100)" for name, n, ends, _, _, of in lines]
+        named = [f"{name} (finds {n} of {of}, 95 % interval {ends})" for name, n, ends, _, _, of in lines]
         words = [f"Missed most often: {', '.join(named)}."] if named else []
         return {"code": None, "words": list(words), "missed": list(lines)}
     shares = {name: _share(getattr(event, name)) for name in ("found", "right", "cases")}
     (found, found_ends, _, _, cases), (right, right_ends, _, n_alarms, alarms), (rate, _, _, _, rows) = shares.values()
     words = [
-        f"Finds {found} of {cases} cases of {event.label} (95 % interval {found_ends} of 100); "
+        f"Finds {found} of {cases} cases of {event.label} (95 % interval {found_ends}); "
         + (f"of {alarms} alarms {right} are right ({right_ends})" if n_alarms else "it never raises an alarm")
         + f"; {rate} of {rows} rows are cases. The event is {event.label}{', the rarer class' if event.rarer else ''}."
     ]
@@ -229,10 +229,10 @@ def describe_event(quality: Quality, decided: dict[str, Json] | None) -> dict[st
 
 
 def _share(share: Share) -> list[Json]:
-    """The share, of 100 or of the rows if they are fewer; its interval, of 100; the rows; and what the share is of."""
+    """The share, of 100 or of the rows if they are fewer; its interval; the rows; and what the share is of."""
     of = min(100, share.whole)
     words = share.words if of == 100 or not of else f"{share.part}"
-    return [words, share.interval_words, share.part, share.whole, of]
+    return [words, share.interval_words + (" of 100" if of < 100 else ""), share.part, share.whole, of]
 
 
 def _curves(
