@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -362,16 +362,7 @@ def describe_decision(decision: Decision | None, quality: Quality) -> dict[str, 
         "asked": measured.asked,
         "n_rows": measured.n_rows,
         "costs": [list(row) for row in decision.cost_table],
-        "rules": [
-            {
-                "rule": rule.rule,
-                "cost": number(rule.cost),
-                "low": number(rule.low),
-                "high": number(rule.high),
-                "net_benefit": number(rule.net_benefit),
-            }
-            for rule in measured.rules
-        ],
+        "rules": [asdict(rule) for rule in measured.rules],
         "confusion": [list(row) for row in counts.tolist()],
     }
 
