@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tanager.cli import options
-from tanager.cli.output import STREAM, output_file
+from tanager.cli.output import STREAM, check_stdout, optional_output
 from tanager.errors import OptionError
 from tanager.runtime.progress import say
 
@@ -54,13 +54,10 @@ def edit(
         raise OptionError("-o names the file for the changed model, so it goes with EDITS or --undo.")
     if refit is not None and edits is None:
         raise OptionError("--refit goes with EDITS.")
-    if as_json and output == STREAM:
-        raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
-    if output is None:
+    check_stdout(as_json, output)
+    with optional_output(output, ".json", MODEL, [model, edits, refit], force) as path:
         clf = load_model(model)
-    else:
-        with output_file(output, ".json", MODEL, [model, edits, refit], force) as path:
-            clf = load_model(model)
+        if path is not None:
             clf = undo_edits(clf) if edits is None else _edited(clf, edits, refit, who, missing)
             save_model(clf, path)
     if output == STREAM:

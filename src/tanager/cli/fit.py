@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from tanager.cli import options
-from tanager.cli.output import STREAM, output_file
+from tanager.cli.output import STREAM, check_stdout, output_file
 from tanager.cli.report import page_line, write_page_of
 from tanager.errors import DataError, OptionError
 from tanager.runtime.progress import Update, say, working
@@ -81,8 +81,7 @@ def fit(
         return
     if output is None:
         raise OptionError("Missing option '--output': where the model goes.", hint="or --estimate what it will take.")
-    if as_json and output == STREAM:
-        raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
+    check_stdout(as_json, output)
     if page is not None:
         check_output(page, PAGE, reads=[data, reading.recipe, output], force=force)
     with output_file(output, ".json", MODEL, [data, reading.recipe], force) as path:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tanager.cli import options
-from tanager.cli.output import STREAM, input_file, output_file
+from tanager.cli.output import STREAM, check_stdout, input_file, optional_output, output_file
 from tanager.errors import OptionError
 from tanager.runtime.progress import say, working
 
@@ -48,8 +47,7 @@ def convert(
     """
     from tanager.files.network_file import network_kind, network_suffix, read_network, write_network
 
-    if as_json and output == STREAM:
-        raise OptionError("--json and OUT - would both print to stdout.", hint="give the network a file.")
+    check_stdout(as_json, output)
     read_suffix = stream_suffix(source, from_format, "--from")
     write_suffix = stream_suffix(output, to_format, "--to")
     kind = network_kind(output + write_suffix)
@@ -110,16 +108,11 @@ def tune(
     from tanager.files.network_file import network_kind, read_network, write_network
     from tanager.tuning.tune import tune as tune_network
 
-    if as_json and output == STREAM:
-        raise OptionError("--json and -o - would both print to stdout.", hint="give the network a file.")
+    check_stdout(as_json, output)
     suffix = stream_suffix(output or "", to_format, "--to")
-    target = (
-        nullcontext()
-        if output is None
-        else output_file(output, suffix, network_kind(output + suffix), [expert, data], force)
-    )
+    kind = None if output is None else network_kind(output + suffix)
     worth = _strength(strength)
-    with target as path:
+    with optional_output(output, suffix, kind, [expert, data], force) as path:
         network = read_network(expert)
         with working(f"Reading {data}"):
             table = _read_columns(network, data, missing or ())

@@ -6,7 +6,6 @@ import json
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tanager.cli import options
-from tanager.cli.output import output_file
+from tanager.cli.output import optional_output
 from tanager.errors import DataError, OptionError
 from tanager.registry import list_names
 from tanager.runtime.progress import working
@@ -67,7 +66,7 @@ def check(
     from tanager.cli.training_data import check_file
     from tanager.files.json_file import RECIPE, save_recipe
 
-    with output_file(fix, ".json", RECIPE, [data, reading.recipe], force) if fix is not None else nullcontext() as path:
+    with optional_output(fix, ".json", RECIPE, [data, reading.recipe], force) as path:
         with working(f"Checking {data}"):
             checkup, recipe = check_file(data, class_column, reading)
         if path is not None:
