@@ -86,7 +86,7 @@ FAULTS = {
         "high", "commas between thousands and €", "number",
     ),
     "a code among numbers": Fault(
-        lambda rng, y: np.where(np.arange(len(y)) % 9 == 0, 999, rng.integers(20, 90, len(y))),
+        lambda rng, y: np.where(y.groupby(y).cumcount() % 9 == 0, 999, rng.integers(20, 90, len(y))),
         "medium", "its other values are 2", "number",
     ),
     "marks among words": Fault(
@@ -112,7 +112,7 @@ FAULTS = {
         lambda rng, y: rng.random(len(y)) + 5 * (y == "ill"), "high", "alone predicts 'state' in", None
     ),
     "leak of gaps": Fault(
-        lambda rng, y: np.where(y == "ill", np.nan, rng.random(len(y))), "high", "where it is missing predicts", None
+        lambda rng, y: np.where(y == "ill", np.nan, rng.random(len(y))), "high", "is missing predicts", None
     ),
     "gaps by class": Fault(
         lambda rng, y: np.where((y == "ill") & (rng.random(len(y)) < 0.8), np.nan, rng.random(len(y))),

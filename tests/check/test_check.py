@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from check.faults import FAULTS, clean_table
-from tanager import DataError, check
+from tanager import DataError, OptionError, check
 from tanager.check.class_issues import errors_of
 
 seeds = st.integers(0, 10**6)
@@ -71,7 +71,7 @@ def test_a_leak_is_found_while_the_class_has_spellings_and_typos():
     spelt = y.where(y.index % 3 > 0, y.str.upper() + " ")
     spelt[:4] = ["il", "il", "wel", "wel"]
     found = check(X, spelt)
-    assert ("high", "leak") in [(each.severity, each.column) for each in found.findings if each.reveals_class]
+    assert ("high", "leak") in [(each.severity, each.column) for each in found.findings if each.topic == "leak"]
     assert "is 'il' a typo of 'ill'?" in str(found)
 
 
@@ -80,7 +80,7 @@ def test_a_column_that_is_empty_in_one_of_three_classes_alone_reveals_it_and_its
     y = y.where(y.index % 3 > 0, "dead")
     X["cause"] = np.where(y == "dead", "x", None)
     (finding,) = [each for each in check(X, y).findings if each.column == "cause"]
-    assert (finding.severity, finding.reveals_class) == ("high", True)
+    assert (finding.severity, finding.topic) == ("high", "leak")
     assert finding.option == "if it is filled in only after the class is known, --drop cause leaves it out"
 
 
@@ -227,3 +227,28 @@ def test_cells_of_several_kinds_are_text_as_it_is_written():
 def test_cells_that_no_column_can_hold_are_one_clear_error(cells, words):
     with pytest.raises(DataError, match=words):
         check(odd_table(cells * 10), list("ab") * 10)
+
+
+def test_a_class_by_its_name_is_the_class_by_its_cells_and_a_checkup_shows_itself():
+    X, y = clean_table(4)
+    by_name = check(X.assign(state=y), "state")
+    assert by_name == check(X, y)
+    assert repr(by_name) == str(by_name)
+    with pytest.raises(OptionError, match="y='stat' is not known; expected one of 'state'"):
+        check(X.assign(state=y), "stat")
+
+
+@pytest.mark.parametrize(
+    ("others", "code", "by_class", "is_fixed"),
+    [(range(20, 60), 999, False, True), (range(20, 60), 999, True, False), (range(30), -1, False, False)],
+    ids=["far outside", "of one class", "near the others"],
+)
+def test_a_code_is_taken_as_missing_by_itself_only_where_that_is_harmless(others, code, by_class, is_fixed):
+    rows = 40 * list(others)
+    y = np.array(["ill" if k // 7 % 2 else "well" for k in range(len(rows))])
+    has_code = (y == "ill") & (np.arange(len(rows)) % 3 == 0) if by_class else np.arange(len(rows)) % 70 < 14
+    (finding,) = [each for each in check(pd.DataFrame({"x": np.where(has_code, code, rows)}), y).findings if each.topic]
+    assert finding.topic == "code"
+    assert [step.missing for step in finding.offered] == [(str(code),)]
+    assert finding.steps == (finding.offered if is_fixed else ())
+    assert (finding.option == f"--missing {code}") != is_fixed

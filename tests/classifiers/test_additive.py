@@ -20,7 +20,7 @@ from tanager import (
 )
 from tanager.classifiers.base import encode_table
 from tanager.cli.main import run
-from tanager.report.collect import collect
+from tanager.report.write_page import collect
 from tanager.table import read_columns
 
 

@@ -1,14 +1,10 @@
-"""Tables as people have them: eleven files made from one clean table, each messy in its own way.
-
-`python tests/cli/messy_files.py FOLDER TABLE.csv.gz` writes them from the last column and the numbers of a table.
-"""
+"""Tables as people have them: eleven files made from one clean table, each messy in its own way."""
 
 from __future__ import annotations
 
 import csv
 import io
 import random
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -146,14 +142,3 @@ def write_messy(folder: Path, name: str, names: list[str], rows: list[Row]) -> P
     path = folder / name
     FILES[name](path, [*names[:-1], CLASS], rows, random.Random(0))
     return path
-
-
-if __name__ == "__main__":
-    import pandas as pd
-
-    table = pd.read_csv(sys.argv[2])
-    numbers = [*table.columns[:-1][[kind.kind in "if" for kind in table.dtypes.iloc[:-1]]][:6], table.columns[-1]]
-    table = table[numbers].dropna()
-    table[numbers[-1]] = table[numbers[-1]].map(lambda label: f"class {label}")
-    for each in FILES:
-        write_messy(Path(sys.argv[1]), each, numbers, table.astype(object).to_numpy().tolist())

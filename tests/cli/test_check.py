@@ -121,12 +121,6 @@ def test_a_model_remembers_the_texts_that_mean_missing(dirty, capsys):
     assert probabilities(capsys, "m.json", "dirty.csv") == expected
 
 
-def test_evaluate_follows_a_recipe(dirty, capsys):
-    assert run(["evaluate", "dirty.csv", *NAIVE, "--recipe", "recipe.json", "--folds", "2", "--json"]) == 0
-    out, err = capsys.readouterr()
-    assert (json.loads(out)["attributes"], err) == (4, "")
-
-
 def test_fit_says_the_worst_in_a_few_lines(dirty, capsys):
     assert run(["fit", "dirty.csv", *NAIVE, "-o", "m.json"]) == 0
     lines = capsys.readouterr().err.splitlines()

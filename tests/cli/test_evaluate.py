@@ -1,4 +1,4 @@
-"""`tanager evaluate`: the measures are scikit-learn's, by folds or of a model on new rows."""
+"""`tanager evaluate`, `compare` and `stability`: what Python measures; intervals that Python gives."""
 
 from __future__ import annotations
 
@@ -6,61 +6,36 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.metrics import (
-    accuracy_score,
-    brier_score_loss,
-    confusion_matrix,
-    log_loss,
-    precision_score,
-    recall_score,
-    roc_auc_score,
-)
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from cli.iris_table import IRIS, NAMES, SPECIES
-from tanager import AdditiveClassifier, load_model
+from cli.iris_table import NAMES, SPECIES
+from tanager import (
+    AdditiveClassifier,
+    BayesianNetworkClassifier,
+    NaiveBayesClassifier,
+    cross_validate_model,
+    load_model,
+    stability,
+)
 from tanager.cli.main import run
+from tanager.files.read_table import read_table
 from tanager.files.write_table import write_table
+from tanager.metrics import Predictions, Quality
 
-LABELS = ["setosa", "versicolor", "virginica"]
 FAST = ["--structure", "naive-bayes", "--parameters", "frequency"]
 
 
-def assert_measures(found: dict, truth: np.ndarray, p: np.ndarray, rates: np.ndarray) -> None:
-    """Every figure of `evaluate --json` is scikit-learn's."""
-    said, base = np.array(LABELS)[p.argmax(axis=1)], np.tile(rates, (len(truth), 1))
-    codes = np.searchsorted(LABELS, truth)
-    assert found["rows_judged"] == len(truth)
-    assert found["accuracy"]["value"] == accuracy_score(truth, said)
-    for name, given in ("value", p), ("base_rate", base):
-        assert found["log_loss"][name] == pytest.approx(log_loss(truth, given, labels=LABELS))
-        assert found["auc"][name] == pytest.approx(roc_auc_score(truth, given, multi_class="ovr", labels=LABELS))
-        by_class = [brier_score_loss(truth == label, given[:, k]) for k, label in enumerate(LABELS)]
-        assert found["brier"][name] == pytest.approx(sum(by_class))
-    assert all(found[name]["low"] <= found[name]["value"] <= found[name]["high"] for name in ("accuracy", "log_loss"))
-    assert found["confusion"] == confusion_matrix(truth, said, labels=LABELS).tolist()
-    for k, (label, entry) in enumerate(zip(LABELS, found["classes"], strict=True)):
-        assert (entry["class"], entry["rows"]) == (label, int((truth == label).sum()))
-        assert entry["base_rate"] == pytest.approx(rates[k])
-        assert entry["sensitivity"] == pytest.approx(recall_score(truth == label, said == label))
-        assert entry["specificity"] == pytest.approx(recall_score(truth != label, said != label))
-        assert entry["positive_predictive_value"] == pytest.approx(precision_score(truth == label, said == label))
-        assert entry["negative_predictive_value"] == pytest.approx(precision_score(truth != label, said != label))
-    top, right = p.max(axis=1), p.argmax(axis=1) == codes
-    bins = np.clip(np.ceil(top * 10) - 1, 0, 9)
-    gaps = [abs(top[bins == b].mean() - right[bins == b].mean()) * (bins == b).mean() for b in np.unique(bins)]
-    assert found["calibration"]["error"] == pytest.approx(sum(gaps))
-    assert found["calibration"]["mean_probability"] == pytest.approx(top.mean())
-
-
-def test_every_figure_of_a_model_on_rows_is_scikit_learns(iris, capsys):
+def test_a_model_on_rows_is_measured_as_python_measures_it(iris, capsys):
     run(["fit", "iris.csv", "--class", "species", "-o", "m.json", *FAST])
     write_table(iris.take(list(range(40, 120))), "test.csv")
     assert run(["evaluate", "test.csv", "--model", "m.json", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    p = load_model("m.json").predict_proba(iris.select(NAMES))[40:120]
-    assert found["rows"] == 80
-    assert_measures(found, SPECIES[40:120], p, np.full(3, 1 / 3))
+    clf, truth = load_model("m.json"), np.repeat([0, 1, 2], 50)[40:120]
+    predictions = Predictions(clf.predict_proba(iris.select(NAMES))[40:120], truth, np.zeros(80, dtype=np.intp))
+    expected = Quality.of(predictions, clf.classes_, np.full(3, 1 / 3), "rows given to the model").to_dict()
+    assert found == {"rows": 80, "attributes": 4, **json.loads(json.dumps(expected))}
     assert run(["evaluate", "test.csv", "--model", "m.json"]) == 0
     out, err = capsys.readouterr()
     assert f"{found['log_loss']['value']:.3f}" in out
@@ -73,19 +48,13 @@ def test_a_model_judged_on_its_own_training_rows_is_pointed_out(iris, capsys):
     assert "the model was learnt from just these rows" in capsys.readouterr().err
 
 
-def test_every_figure_of_folds_is_scikit_learns(iris, capsys):
+def test_folds_are_measured_as_python_measures_them(iris, capsys):
     command = ["evaluate", "iris.csv", "--class", "species", "--folds", "4", "--seed", "5", "--json"]
     assert run(command) == 0
-    result = json.loads(capsys.readouterr().out)
-    X, p, folds = iris.select(NAMES), np.empty((150, 3)), []
-    for train, test in StratifiedKFold(4, shuffle=True, random_state=5).split(IRIS.data, SPECIES):
-        clf = AdditiveClassifier(random_state=5).fit(X.take(train), SPECIES[train])
-        p[test] = clf.predict_proba(X.take(test))
-        folds.append((accuracy_score(SPECIES[test], clf.predict(X.take(test))), log_loss(SPECIES[test], p[test])))
-    assert_measures(result, SPECIES, p, np.full(3, 1 / 3))
-    assert result["accuracy"]["folds"] == pytest.approx([fold[0] for fold in folds], rel=1e-12)
-    assert result["log_loss"]["folds"] == pytest.approx([fold[1] for fold in folds], rel=1e-12)
-    assert (result["rows"], result["attributes"], result["split"]) == (150, 4, "4 folds")
+    clf = AdditiveClassifier(random_state=5)
+    expected = cross_validate_model(clf, iris.select(NAMES), SPECIES, cv=4, random_state=5).to_dict()
+    found = json.loads(capsys.readouterr().out)
+    assert found == {"rows": 150, "attributes": 4, **json.loads(json.dumps(expected))}
 
 
 def test_fit_keeps_the_quality_that_evaluate_finds(iris, capsys):
@@ -174,3 +143,80 @@ def test_a_table_too_small_to_be_validated_is_fitted_all_the_same(tmp_path, monk
     (tmp_path / "a.csv").write_text("x,y\nu,a\nv,b\nu,a\n")
     assert run(["fit", "a.csv", "--class", "y", "-o", "m.json", *FAST]) == 0
     assert load_model("m.json").quality_ is None
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """The attributes and the class of a.csv in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{k % 7},{k % 5},{'pq'[k % 3 == 0]}" for k in range(40)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,z,y", *rows]))
+    found = read_table("a.csv")
+    return found.select(["x", "z"]), found.column("y").to_numpy()
+
+
+def compare(*arguments):
+    return run(["compare", *arguments, "--data", "a.csv", "--class", "y"])
+
+
+def test_errors_and_losses_are_those_of_the_folds_and_their_means(table, capsys):
+    X, y = table
+    assert compare("nb=naive-bayes:frequency", "tan:ll:frequency", "--folds", "4") == 0
+    out = capsys.readouterr().out
+    errors, losses = ([float(cell) for cell in line.split()[1:]] for line in out.splitlines() if line.startswith("nb"))
+    wrong, lost = [], []
+    for train, test in StratifiedKFold(4, shuffle=True, random_state=0).split(y, y):
+        clf = BayesianNetworkClassifier("naive-bayes", parameters="frequency").fit(X.take(train), y[train])
+        wrong.append(100 * np.mean(clf.predict(X.take(test)) != y[test]))
+        lost.append(log_loss(y[test], clf.predict_proba(X.take(test))))
+    assert errors == pytest.approx([np.mean(wrong), np.std(wrong, ddof=1), *wrong], rel=1e-3)
+    assert losses == pytest.approx([np.mean(lost), np.std(lost, ddof=1), *lost], rel=1e-3)
+
+
+def test_json_has_every_measure_of_classifiers_by_import_path_too(table, capsys):
+    X, y = table
+    forest = "forest=sklearn.ensemble.RandomForestClassifier(n_estimators=5)"
+    assert compare(forest, "sklearn.svm.LinearSVC", "--folds", "2", "--seed", "3", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["classifiers"]
+    assert set(found["forest"]) == {"error", "log_loss", "brier", "auc", "fit_seconds"}
+    assert found["sklearn.svm.LinearSVC"]["log_loss"] == [None, None]
+    matrix = np.column_stack([X.column(name).to_numpy() for name in X.column_names])
+    for k, (train, test) in enumerate(StratifiedKFold(2, shuffle=True, random_state=3).split(y, y)):
+        scaled = (matrix - matrix[train].mean(axis=0)) / matrix[train].std(axis=0)
+        own = RandomForestClassifier(5, random_state=3).fit(scaled[train], y[train])
+        assert found["forest"]["error"][k] == pytest.approx(np.mean(own.predict(scaled[test]) != y[test]))
+
+
+def test_one_that_fails_is_named_and_nothing_measured_is_an_error(table, capsys):
+    bad = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=0)"
+    assert compare("naive-bayes", bad, "--folds", "2") == 0
+    assert f"warning: {bad} failed: " in capsys.readouterr().err
+    assert compare(bad, "--folds", "2") == 2
+    assert f"nothing could be measured; {bad}: " in capsys.readouterr().err
+
+
+KEPT = [*FAST, "--no-validate"]
+
+
+def test_intervals_of_the_command_are_those_of_the_model(iris, capsys):
+    assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", "--intervals", *KEPT]) == 0
+    assert run(["predict", "m.json", "iris.csv", "--interval", "0.8", "-o", "out.csv"]) == 0
+    found = read_table("out.csv")
+    clf = load_model("m.json")
+    X = iris.drop_columns(["species"])
+    wanted = clf.predict_interval(X, 0.8)
+    for code, label in enumerate(clf.classes_):
+        name = f"P(species={label})"
+        np.testing.assert_allclose(found[name].to_numpy(), clf.predict_proba(X)[:, code])
+        np.testing.assert_allclose(found[f"{name} lower"].to_numpy(), wanted.lower[:, code])
+        np.testing.assert_allclose(found[f"{name} upper"].to_numpy(), wanted.upper[:, code])
+    assert run(["explain", "m.json", "iris.csv", "--row", "2"]) == 0
+    assert "±" in capsys.readouterr().out
+
+
+def test_stability_of_the_command_is_that_of_python(iris, capsys):
+    X, y = iris.drop_columns(["species"]), iris["species"].to_numpy()
+    assert run(["stability", "iris.csv", "--class", "species", "--draws", "3", "--json", *FAST]) == 0
+    found = json.loads(capsys.readouterr().out)
+    wanted = stability(NaiveBayesClassifier(), X, y, n_draws=3)
+    assert [line["attribute"] for line in found["attributes"]] == [wanted.attributes[k] for k in wanted.order]

@@ -11,24 +11,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.special import expit
-from sklearn.datasets import load_iris
 
+from cli.iris_table import NAMES, iris_table
 from tanager import explain, load_model
 from tanager.cli.main import run
 from tanager.files.read_table import read_table
 from tanager.files.write_table import write_table
 from tanager.metrics.quality import headline
 
-IRIS = load_iris()
-NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
-
-
-X = pa.table(list(IRIS.data.T.copy()), names=NAMES)
-ROWS = X.take(list(range(0, 150, 30)))
+ROWS = iris_table().select(NAMES).take(list(range(0, 150, 30)))
 
 
 def model_and_rows() -> None:
-    write_table(X.append_column("species", [IRIS.target_names[IRIS.target].tolist()]), "iris.csv")
+    write_table(iris_table(), "iris.csv")
     assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", "--no-validate"]) == 0
     write_table(ROWS, "rows.csv")
 
@@ -46,7 +41,8 @@ def test_json_is_the_explanation_of_python(iris, capsys):
     assert run(["explain", "m.json", "rows.csv", "--json"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert json.loads(out) == json.loads(json.dumps(explain(load_model("m.json"), iris).to_dict()["rows"]))
+    expected = explain(load_model("m.json"), iris).to_dict()["rows"]
+    assert json.loads(out) == [{**row, "row": row["row"] + 2} for row in json.loads(json.dumps(expected))]
 
 
 def test_the_table_adds_up_and_names_every_attribute(iris, capsys):
@@ -104,23 +100,27 @@ def test_the_training_table_has_the_cross_validated_quality_as_its_headline(iris
     for label in ("rose", ""):
         Path("other.csv").write_text(f"{','.join(NAMES)},species\n5.1,3.5,1.4,0.2,{label}\n")
         assert run(["explain", "m.json", "other.csv"]) == 0
-        assert capsys.readouterr().out.startswith("Row 0")
+        assert capsys.readouterr().out.startswith("Row 2")
 
 
-def test_rows_are_chosen_by_number_and_keep_it(iris, capsys):
-    assert run(["explain", "m.json", "iris.csv", "--row", "77", "--row", "3", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert [row["row"] for row in found] == [77, 3]
-    X = read_table("iris.csv").select(NAMES)
-    everything = explain(load_model("m.json"), X).to_dict()["rows"]
-    assert found == [everything[77], everything[3]]
+@pytest.mark.parametrize(("table", "first"), [("iris.csv", 2), ("titled.csv", 4), ("iris.parquet", 0)])
+def test_rows_are_chosen_by_their_number_in_the_file_and_keep_it(iris, capsys, table, first):
+    write_table(read_table("iris.csv"), "iris.parquet")
+    Path("titled.csv").write_text(f"Irises of 1935\n\n{Path('iris.csv').read_text()}")
+    capsys.readouterr()
+    numbers = [77 + first, 3 + first]
+    assert run(["explain", "m.json", table, *(f"--row={number}" for number in numbers), "--json"]) == 0
+    everything = explain(load_model("m.json"), read_table("iris.csv").select(NAMES)).to_dict()["rows"]
+    assert json.loads(capsys.readouterr().out) == [
+        {**everything[row], "row": number} for row, number in zip((77, 3), numbers, strict=True)
+    ]
 
 
 def test_of_many_rows_the_first_are_printed_and_all_are_in_json(iris, capsys):
     assert run(["explain", "m.json", "iris.csv"]) == 0
     out = capsys.readouterr().out
     assert [line.split(":")[0] for line in out.splitlines() if line.startswith("Row ")] == [
-        f"Row {k}" for k in range(10)
+        f"Row {k}" for k in range(2, 12)
     ]
     assert run(["explain", "m.json", "iris.csv", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)) == 150

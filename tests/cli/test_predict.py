@@ -6,6 +6,7 @@ import csv
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,7 +52,10 @@ def test_every_row_is_there_once_in_its_order_beside_what_was_kept(model, capfdb
     assert ids == [f"{k:04d}" for k in range(150)]
     assert found.column_names[:3] == ["id", NAMES[1], "species"]
     assert found.column(NAMES[1]).to_pylist() == model.column(NAMES[1]).to_pylist()
-    assert found.column("species").to_pylist() == load_model("m.json").predict(model).tolist()
+    clf = load_model("m.json")
+    assert found.column("species").to_pylist() == clf.predict(model).tolist()
+    shares = np.column_stack([found.column(f"P(species={label})").to_numpy() for label in clf.classes_])
+    np.testing.assert_allclose(shares, clf.predict_proba(model), rtol=1e-12)
 
 
 def test_text_like_a_formula_is_escaped_in_text_files_and_not_in_others(tmp_path, monkeypatch, capsys):

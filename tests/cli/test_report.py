@@ -6,9 +6,12 @@ import hashlib
 import io
 import json
 import re
+import zlib
+from base64 import b64decode
 from html import unescape
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
@@ -100,8 +103,9 @@ def test_the_card_is_written_beside_the_page_and_the_title_is_the_name_of_the_ta
     page = unescape((folder / "report.html").read_text("utf-8"))
     assert "<title>table</title>" in page
     assert all(f"<li>{line}</li>" in page for _, lines in card["sections"] for line in lines)
-    hashed = hashlib.sha256((folder / "model.json").read_bytes()).hexdigest()
-    assert f"SHA-256 of the model file: {hashed}." in dict(card["sections"])["Model"]
+    for kind, file in (("model file", "model.json"), ("table", "table.csv")):
+        hashed = hashlib.sha256((folder / file).read_bytes()).hexdigest()
+        assert f"SHA-256 of the {kind}: {hashed}." in dict(card["sections"])["Model"]
     assert dict(card["sections"])["Purpose"] == ["To try it"]
     assert run([*command, "--title", "Mine"]) == 0  # over the older page and card
     assert "<title>Mine</title>" in (folder / "report.html").read_text("utf-8")
@@ -118,13 +122,24 @@ def test_fit_and_report_write_the_same_page(folder):
 
 
 def test_rows_are_inside_the_page_unless_they_are_left_out_and_the_page_says_so(folder):
-    for options, words, inside in (([], "of the table, with every value", True), (["--no-rows"], "No row of", False)):
+    for options, words, inside in (
+        ([], "of the table, with every value", True),
+        (["--no-rows"], "but no row of", False),
+    ):
         assert run(["report", "model.json", "table.csv", *options]) == 0
         page = (folder / "report.html").read_text("utf-8")
         assert words in page
         assert (content(page)["rows"] is not None) == inside
         assert ("data-row=" in page) == inside
         assert content(page)["quality"] is not None
+
+
+def test_row_numbers_are_those_of_the_file_and_rows_without_a_class_leave_a_gap(folder):
+    (folder / "gap.csv").write_text("note\n\nx,c,y\n1,u,a\n1,u,\n5,v,a\n1.5,u,b\n")
+    assert run(["report", "model.json", "gap.csv"]) == 0
+    found = content((folder / "report.html").read_text("utf-8"))
+    assert np.frombuffer(zlib.decompress(b64decode(found["rows"]["numbers"])), np.uint32).cumsum().tolist() == [4, 6, 7]
+    assert sorted(row for row, *_ in found["mistakes"]) == [6, 7]
 
 
 def test_the_event_asked_for_is_on_the_page(folder):

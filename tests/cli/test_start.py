@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from cli.messy_files import CLASS, FILES, write_messy, write_text
+from cli.messy_files import CLASS, FILES, write_messy, write_sheets, write_text
 from tanager import load_model
 from tanager.cli.main import run
 from tanager.files import load_recipe
+from tanager.report import write_page
 
 FAST = ["--structure", "naive-bayes", "--parameters", "frequency"]
 
@@ -26,8 +29,11 @@ EXPECTED = {
     "units.csv": ["90 rows, 3 attributes", "numbers read in 'mean radius', 'mean texture', 'mean perimeter'"],
     "dates.csv": ["dates read in 'seen'; missing values recognised in 'region'"],
     "identifiers.csv": ["90 rows, 3 attributes", "left out 'nr', 'patient', 'country'"],
-    "duplicates.csv": ["left out 'copy'", "Warning  18 of 108 rows (17 %) repeat an earlier row"],
-    "leak.xlsx": ["spellings merged in 'Résultat'", "Warning  column 'discharged to' where it is missing predicts"],
+    "duplicates.csv": ["left out 'copy'", "Warning 18 of 108 rows (17 %) repeat an earlier row"],
+    "leak.xlsx": [
+        "spellings merged in 'Résultat'",
+        "Warning Whether 'discharged to' is missing predicts 'Résultat' in",
+    ],
     "typos.csv": ["spellings merged in 'Résultat'", "999 taken as missing in 'years'", "a typo of 'malignant'?"],
     "notes.xlsx": ["92 rows, 3 attributes", "numbers read in 'mean radius'", "1 more issue to look at"],
 }
@@ -49,10 +55,12 @@ def test_a_messy_file_ends_in_a_page(clean, tmp_path, monkeypatch, capsys, name)
     write_messy(tmp_path, name, *clean)
     assert run(["start", name, "--class", CLASS, *FAST]) == 0
     out = capsys.readouterr().out
-    assert [words for words in EXPECTED[name] if words not in out] == []
-    assert "report.html: open it in a browser. Rows of the table are inside it; --no-rows leaves them out." in out
+    words = " ".join(out.split())
+    assert [expected for expected in EXPECTED[name] if expected not in words] == []
+    assert "report.html: open it in a browser. Rows of the table are inside it; --no-rows leaves them out." in words
     assert Path(f"{name.split('.')[0]}-report.html").is_file()
-    assert 5 <= len(out.splitlines()) <= 10
+    assert 5 <= len(re.findall(r"^\w", out, re.MULTILINE)) <= 10
+    assert all(len(line) <= 100 for line in out.splitlines() if "tanager " not in line)
 
 
 def test_a_table_is_the_same_however_it_is_written(clean, tmp_path, monkeypatch, capsys):
@@ -79,13 +87,20 @@ def test_model_page_and_recipe_are_beside_the_table_and_never_over_a_file(iris, 
         assert err == ""
     assert json.loads(CONTENT.search(Path(files[1]).read_text())[1])["rows"]["kept"] == 150
     assert load_model(files[0]).recipe_ == load_recipe(files[2])
-    assert [line.split()[0] for line in out.splitlines()[:5]] == ["Read", "Class", "Fixed", "Model", "Quality"]
+    assert re.findall(r"^\w+", out, re.MULTILINE)[:5] == ["Read", "Class", "Fixed", "Model", "Quality"]
 
 
-def test_no_rows_keeps_the_table_out_of_the_page_and_says_nothing_of_it(iris, capsys):
+def test_no_rows_keeps_the_table_out_of_the_page_and_a_large_page_is_called_so_where_it_is_named(
+    iris, monkeypatch, capsys
+):
+    monkeypatch.setattr(write_page, "LARGE_PAGE", 1_000)
     assert run(["start", "iris.csv", "--class", "species", "--no-rows", *FAST]) == 0
     assert json.loads(CONTENT.search(Path("iris-report.html").read_text())[1])["rows"] is None
-    assert "inside it" not in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "inside it" not in out
+    opened = " ".join(out[out.index("\nOpen ") : out.index("\nNext ")].split())
+    assert re.search(r"open it in a browser\. The page has 0\.\d MB, as the tables of the model are large", opened)
+    assert err == ""
 
 
 def test_a_class_that_is_not_named_is_found_by_its_name_or_asked_for(iris, capsys):
@@ -108,3 +123,91 @@ def test_on_a_terminal_a_person_decides(iris, monkeypatch, answers, classes, col
     assert run(["start", "t.csv", *FAST]) == 0
     model = load_model("t-model.json")
     assert (len(model.classes_), model.n_features_in_) == (classes, columns)
+
+
+def write_class(name: str, classes: list[object], more: dict[str, list[object]] | None = None) -> None:
+    """A table of a column of noise, other columns, and a class."""
+    draw = random.Random(1)
+    columns = {"x": [draw.random() for _ in classes], **(more or {}), "class": classes}
+    write_text(Path(name), [list(columns), *map(list, zip(*columns.values(), strict=True))])
+
+
+def test_a_fix_that_uncovers_another_issue_is_followed_by_its_fix(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    codes = [f"{(k * 7 + k // 60) % 13},{(k * 5) % 10}" if k % 9 else "999,0" for k in range(120)]
+    write_class("t.csv", ["a", "b"] * 60, {"size": codes})
+    assert run(["start", "t.csv", *FAST]) == 0
+    assert [step.column for step in load_recipe("t-recipe.json").steps] == ["size", "size"]
+    assert "Fixed    numbers read in 'size'; 999 taken as missing in 'size'" in capsys.readouterr().out
+
+
+def test_a_model_that_is_no_better_than_the_base_rate_is_called_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_class("t.csv", random.Random(2).choices(["rare", "usual"], [1, 2], k=200))
+    assert run(["start", "t.csv", *FAST]) == 0
+    words = "On new rows this model is no better than always predicting 'usual'. Do not use it."
+    assert f"Warning  {words}\n" in capsys.readouterr().out
+    page = unescape(Path("t-report.html").read_text("utf-8"))
+    assert page.index(words) < page.index('id="title"') < page.rindex(words)  # in the banner, and in the card
+
+
+@pytest.mark.parametrize(
+    ("classes", "words"),
+    [
+        ([], "file 't.csv' has a header and no rows."),
+        (["one"] * 60, "the class 'class' has one value, 'one'; a model needs two or more."),
+        (
+            [k / 7 for k in range(100)],
+            "'class' holds 100 different numbers: it is a quantity. Tanager predicts classes.",
+        ),
+    ],
+    ids=["no rows", "one class", "a quantity"],
+)
+def test_a_table_without_classes_to_tell_apart_is_one_line(tmp_path, monkeypatch, capsys, classes, words):
+    monkeypatch.chdir(tmp_path)
+    write_class("t.csv", classes)
+    assert run(["start", "t.csv", *FAST]) == 2
+    out, err = capsys.readouterr()
+    assert (out, words in err, len(err.splitlines())) == ("", True, 1)
+    if not classes:
+        assert run(["fit", "t.csv", "--class", "class", "-o", "m.json"]) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_without_a_class_the_largest_table_of_a_workbook_is_read(clean, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names, rows = [*clean[0][:-1], "Ergebnis"], clean[1]
+    write_sheets(Path("t.xlsx"), {"Notes": [["Table", "Author"], ["Data", "A. Clerk"]], "Data": [names, *rows]})
+    assert run(["start", "t.xlsx", *FAST]) == 0
+    assert "Read     t.xlsx, sheet 'Data'" in capsys.readouterr().out
+
+
+def test_the_banner_names_a_leak_once_and_says_how_to_leave_it_out(clean, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_messy(tmp_path, "leak.xlsx", *clean)
+    assert run(["start", "leak.xlsx", "--class", CLASS, *FAST]) == 0
+    page = unescape(Path("leak-report.html").read_text("utf-8"))
+    banner = page[page.index('id="issues"') : page.index('id="title"')]
+    assert banner.count("<li>") == 1
+    assert "Whether 'discharged to' is missing predicts 'Résultat' in" in banner
+    assert "Hint: if not, --drop 'discharged to' leaves it out." in banner
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_on_a_terminal_a_code_of_one_class_is_asked_about_and_elsewhere_it_stays(tmp_path, monkeypatch, capsys, answer):
+    monkeypatch.chdir(tmp_path)
+    labels = ["a", "b", "b"] * 40
+    write_class("t.csv", labels, {"gain": [99999 if k % 9 == 0 else k % 40 for k in range(120)]})
+    assert run(["start", "t.csv", *FAST]) == 0
+    assert load_recipe("t-recipe.json").steps == ()
+    assert "Check    column 'gain' holds 99999 in 14 rows;" in capsys.readouterr().out
+    questions = []
+    monkeypatch.setattr("tanager.cli.start._on_terminal", lambda: True)
+    monkeypatch.setattr(
+        "typer.confirm", lambda words, **options: questions.append((words, options["default"])) or answer
+    )
+    assert run(["start", "t.csv", *FAST]) == 0
+    ((words, default),) = questions
+    assert words == "Column 'gain' holds 99999 in 14 rows; its other values are 0 to 39. Take it as missing?"
+    assert not default
+    assert [step.missing for step in load_recipe("t-recipe-2.json").steps] == [("99999",)] * answer

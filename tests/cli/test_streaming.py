@@ -43,29 +43,6 @@ def test_a_streamed_fit_writes_the_same_model(files, data):
     assert fit(data, "--stream") == fit("iris.csv", "--no-stream")
 
 
-@pytest.mark.parametrize("data", ["iris.csv", "iris.parquet", "parts"])
-@pytest.mark.parametrize("output", ["out.csv", "out.tsv", "out.parquet"])
-@pytest.mark.parametrize("more", [[], ["--proba"]])
-def test_predictions_from_file_to_file_are_those_in_memory(files, data, output, more):
-    fit("iris.csv")
-    assert run(["predict", "model.json", "iris.csv", "-o", "whole.parquet", *more]) == 0
-    assert run(["predict", "model.json", data, "--stream", "-o", output, *more]) == 0
-    whole, streamed = read_table("whole.parquet"), read_table(output)
-    assert streamed.column_names == whole.column_names
-    for one, other in zip(streamed.columns, whole.columns, strict=True):
-        if pa.types.is_floating(one.type):
-            np.testing.assert_allclose(one.to_numpy(), other.to_numpy(), rtol=1e-12)
-        else:
-            assert one.to_pylist() == other.to_pylist()
-
-
-def test_texts_that_mean_missing_are_missing_in_a_stream(files):
-    """They are a recipe, which is applied to each batch."""
-    coded = files.append_column("code", pa.array(["p", "none", "q"] * 50))
-    write_table(coded, "coded.parquet")
-    assert fit("coded.parquet", "--stream", "--missing", "none") == fit("coded.parquet", "--missing", "none")
-
-
 def test_a_stream_is_not_validated_and_says_so(files, capsys, monkeypatch):
     said: list[str] = []
     monkeypatch.setattr("tanager.cli.fit.say", said.append)

@@ -243,12 +243,12 @@ def test_hidden_nodes_have_no_column_in_the_data_and_rows_load_all_the_same(page
     np.testing.assert_allclose(page.probabilities(), clf.predict_proba(X)[7], atol=1e-9)
 
 
-def test_attributes_that_are_zero_are_named_and_have_no_card_and_flat_ones_one_on_demand(page, model, tmp_path):
+def test_attributes_that_hardly_matter_are_named_and_have_no_card_and_flat_ones_one_on_demand(page, model, tmp_path):
     clf, X, y = copy(model[0]), *model[1:]
     network = clf.model_
     idle = network.nodes[network.pairs[0][0]]
     flat = next(name for name in network.nodes if name != idle)
-    sizes = {idle: 0.0, flat: 1e-5}
+    sizes = {idle: 1e-6, flat: 0.003 / effect_strength(network)[network.nodes.index(flat)]}
     mains = tuple(sizes.get(name, 1.0) * own for name, own in zip(network.nodes, network.mains, strict=False))
     kept = [k for k, pair in enumerate(network.pairs) if idle not in (network.nodes[pair[0]], network.nodes[pair[1]])]
     pairs, tables = tuple(network.pairs[k] for k in kept), tuple(network.tables[k] for k in kept)

@@ -7,7 +7,7 @@ import pytest
 
 from report.models import class_with_parents, mixed_table, random_codes, rows_of, table
 from tanager import AdditiveClassifier, NaiveBayesClassifier, TANClassifier, explain, report
-from tanager.report import collect
+from tanager.report import write_page
 
 MINUS = "\N{MINUS SIGN}"
 OF = """
@@ -91,7 +91,7 @@ def test_where_the_posterior_does_not_fit_the_rows_of_the_page_have_intervals(pa
     X, y = table(3, n_rows=60)
     clf = NaiveBayesClassifier().fit(X, y).prepare_intervals(X, y, method=method)
     for name in ("ROOM_FOR_ALL", "ROOM_FOR_POSTERIOR"):
-        monkeypatch.setattr(collect, name, 10)
+        monkeypatch.setattr(write_page, name, 10)
     page.open(report(clf, X, path=tmp_path / "page.html"))
     assert "predict_interval" in page.text("#interval-words")
     page.load_row(7)

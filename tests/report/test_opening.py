@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import chi2_contingency
 from sklearn.metrics import confusion_matrix
 
 from report.models import mixed_table, table
@@ -24,27 +23,32 @@ from tanager import (
     report,
 )
 from tanager.classifiers.base import encode_table
+from tanager.decide import CostDecision
 from tanager.errors import DataWarning
-from tanager.metrics import Predictions, Quality
+from tanager.metrics import Measures, Predictions, Quality
 from tanager.metrics.quality import measure_rows
 from tanager.report import quality_section
-from tanager.report.collect import collect
-from tanager.report.data_section import cramers_v
+from tanager.report.json_page import brief, percent
 from tanager.report.model_card import About
 from tanager.report.quality_section import (
     GRID,
+    CountedRows,
     JudgedRows,
     compare_groups,
     decided_threshold,
-    describe_examples,
+    describe_decision,
+    describe_event,
+    describe_failures,
     describe_groups,
-    describe_mistakes,
+    describe_quality,
     describe_thresholds,
     is_training_table,
     make_groups,
     match_rows,
+    measure_lines,
+    no_better,
 )
-from tanager.report.render import brief, percent
+from tanager.report.write_page import collect
 from tanager.table.schema import ColumnSchema
 
 
@@ -115,11 +119,64 @@ def test_counts_at_every_threshold_equal_those_of_scikit_learn():
     quality = random_quality()
     proba, codes = quality.predictions.probabilities, quality.predictions.class_codes
     for k in range(3):
-        found = describe_thresholds(quality, k, None)
+        found = describe_thresholds(quality, CountedRows.of(quality), k, None)
         assert found["thresholds"] == list(GRID)
         for t, hit, alarm in zip(found["thresholds"], found["found"], found["alarms"], strict=True):
             (_, fp), (_, tp) = confusion_matrix(codes == k, proba[:, k] >= t, labels=[False, True])
             assert (hit, alarm) == (tp, fp)
+
+
+@pytest.mark.parametrize("kept", [400, 20])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_that_a_file_keeps_count_as_all_at_the_model_s_rule_and_in_every_total(n_classes, kept):
+    whole = random_quality(4_000, n_classes)
+    part = replace(whole, predictions=whole.predictions.sample(kept))
+    found = describe_quality(part)
+    counted = CountedRows.of(part)
+    weighted = confusion_matrix(
+        counted.class_codes,
+        counted.probabilities.argmax(axis=1),
+        sample_weight=counted.weights,
+        labels=range(n_classes),
+    )
+    assert weighted == pytest.approx(whole.confusion)
+    for k, counts in enumerate(found["thresholds"]):
+        cases = int(whole.confusion[k].sum())
+        assert (counts["of_class"], counts["others"]) == (cases, 4_000 - cases)
+        if n_classes == 2:
+            at = counts["thresholds"].index(0.5)
+            assert (counts["found"][at], counts["alarms"][at]) == (whole.confusion[k, k], whole.confusion[1 - k, k])
+    rule = CostDecision(tuple(whole.classes.tolist()), tuple(map(tuple, 1.0 - np.eye(n_classes))))
+    confusion = np.array(describe_decision(rule, part)["confusion"])[:, :n_classes]
+    assert confusion.sum() == pytest.approx(4_000, abs=n_classes)
+    assert describe_quality(whole)["curves"] == describe_quality(replace(whole, digest="x"))["curves"]
+
+
+def test_few_rows_are_counted_as_they_are_and_classes_that_are_found_are_not_among_those_missed():
+    def event_of(confusion: list[list[int]]) -> dict:
+        classes = np.array([f"c{k}" for k in range(len(confusion))])
+        return describe_event(replace(random_quality(), classes=classes, confusion=np.array(confusion)), None)
+
+    found = event_of([[90, 2], [1, 7]])
+    assert (found["found"][:5], found["cases"][4]) == (["7", "53 to 98 of 100", 7, 8, 8], 100)
+    assert found["words"][0].startswith(
+        "Finds 7 of 8 cases of c1 (95 % interval 53 to 98 of 100); of 9 alarms 7 are right"
+    )
+    found = event_of([[5, 1, 0], [0, 995, 5], [0, 20, 480]])
+    assert [line[0] for line in found["missed"]] == ["c0", "c2"]
+    assert found["words"] == [
+        "Missed most often: c0 (finds 5 of 6, 95 % interval 44 to 97 of 100), c2 (finds 96 of 100, 95 % interval 94 "
+        "to 97)."
+    ]
+
+
+def test_a_measure_that_is_not_perfect_does_not_read_as_if_it_were():
+    quality = random_quality()
+    nearly = replace(quality, measures=Measures(0.99996, 0.0002, 0.0001, 0.99997), low=Measures(0.9, 1, 1, 0.9))
+    assert [line[1] for line in measure_lines(nearly)] == ["> 99.9 %", "< 0.001", "< 0.001", "> 0.999"]
+    assert measure_lines(quality) == measure_rows(quality)
+    perfect = replace(quality, measures=Measures(1.0, 0.0, 0.0, 1.0))
+    assert [line[1] for line in measure_lines(perfect)] == ["100.0 %", "0.000", "0.000", "1.000"]
 
 
 def test_the_threshold_of_a_decision_is_where_its_choice_changes(model):
@@ -133,7 +190,8 @@ def test_the_threshold_of_a_decision_is_where_its_choice_changes(model):
         both = np.column_stack([p, 1 - p] if positive == 0 else [1 - p, p])
         assert rule.choose(both).tolist() == [1 - positive, positive]
         assert decided_threshold(rule, 1 - positive) is None
-        assert t in describe_thresholds(random_quality(50, 2), positive, rule)["thresholds"]
+        drawn = random_quality(50, 2)
+        assert t in describe_thresholds(drawn, CountedRows.of(drawn), positive, rule)["thresholds"]
     asking = FixedDecisionClassifier(TANClassifier(), costs={(labels[0], labels[1]): 3}, ask=0.1).fit(X, y).decision_
     assert decided_threshold(asking, asking.positive_code) is None
 
@@ -226,34 +284,24 @@ def test_group_deviations_are_those_of_random_groups_of_the_same_size():
     assert observed[k] == pytest.approx((losses[groups[k].rows].mean() - losses.mean()) / draws.std(), rel=0.05)
 
 
-def test_examples_are_the_most_and_the_least_confident_rows_with_both_predictions():
+def test_examples_are_the_most_and_the_least_confident_rows_with_both_predictions(model):
     judged = JudgedRows(random_quality(), np.arange(200)[::-1])
     own = np.random.default_rng(3).dirichlet(np.ones(3), 200)
-    rows = SimpleNamespace(on_page=np.arange(0, 200, 2), proba=own)
+    codes = np.zeros((200, 5), dtype=np.uint8)
+    rows = SimpleNamespace(on_page=np.arange(0, 200, 2), proba=own, numbers=np.arange(200) + 2, codes=codes)
+    found = describe_failures(model[0], rows, judged)
     proba, truth = judged.probabilities, judged.class_codes
-    right_row, uncertain, wrong = describe_examples(judged, rows)
-    here = {int(row): k for k, row in enumerate(judged.rows) if row % 2 == 0}
+    here = {int(row) + 2: k for k, row in enumerate(judged.rows) if row % 2 == 0}
     right = {row: proba[k].max() for row, k in here.items() if proba[k].argmax() == truth[k]}
     mistakes = {row: proba[k].max() for row, k in here.items() if proba[k].argmax() != truth[k]}
-    assert right_row["p"] == max(right.values()) == right[right_row["row"]]
-    assert uncertain["p"] == min(proba[k].max() for k in here.values())
-    assert wrong["p"] == max(mistakes.values()) == mistakes[wrong["row"]]
-    listed = describe_mistakes(judged, rows)
-    assert {row for row, *_ in listed} == set(mistakes)
-    assert all(both == [own[row].argmax(), own[row].max()] for row, *_, said, p in listed for both in [[said, p]])
-    assert wrong["own"] == [own[wrong["row"]].argmax(), own[wrong["row"]].max()]
-
-
-def test_cramers_v_is_chi_squared_less_its_expectation_and_vanishes_for_noise():
-    rng = np.random.default_rng(0)
-    counts = rng.integers(1, 40, (3, 4)).astype(float)
-    n, r, c = counts.sum(), 3, 4
-    phi = chi2_contingency(counts, correction=False).statistic / n - (r - 1) * (c - 1) / (n - 1)
-    smaller = min(r - (r - 1) ** 2 / (n - 1), c - (c - 1) ** 2 / (n - 1)) - 1
-    assert cramers_v(counts) == pytest.approx(np.sqrt(max(0, phi) / smaller))
-    assert cramers_v(np.diag([20.0, 30.0, 40.0])) == pytest.approx(1.0)
-    assert cramers_v(np.outer([10.0, 20.0], [3.0, 4.0])) == 0.0
-    assert cramers_v(np.zeros((2, 2))) == 0.0
+    (_, row, _, _, p, p_said, _, _), (_, *uncertain), (_, *wrong) = found["examples"]
+    assert p == p_said == max(right.values()) == right[row]
+    assert uncertain[4] == min(proba[k].max() for k in here.values())
+    assert wrong[4] == max(mistakes.values()) == mistakes[wrong[0]]
+    assert {row for row, *_ in found["mistakes"]} == set(mistakes)
+    assert found["mistakes"][0] == wrong
+    for row, *_, said, p in [line[1:] for line in found["examples"]] + found["mistakes"]:
+        assert [said, p] == [own[row - 2].argmax(), own[row - 2].max()]
 
 
 def test_the_card_says_what_the_page_and_the_command_say_as_markdown_and_json(model, quality, tmp_path):
@@ -267,7 +315,7 @@ def test_the_card_says_what_the_page_and_the_command_say_as_markdown_and_json(mo
         assert [line[0], line[1], line[3]] == [expected[0], expected[1], expected[3]]
     sections = dict(card["sections"])
     assert sections["Responsible"] == ["Someone"]
-    assert sections["Purpose"][0].startswith("Not stated")
+    assert sections["Purpose"][0] == "Not given."
     text = paths[0].read_text("utf-8")
     assert text.startswith("# \\<b\\>Towns\\</b\\> \\| \\*star\\* \\# not a heading\n")
     for name, lines in card["sections"]:
@@ -281,15 +329,25 @@ def test_the_card_says_what_the_page_and_the_command_say_as_markdown_and_json(mo
 
 def test_without_scripts_the_page_has_event_figures_terms_curves_and_card(model, quality, content):
     clf, X, y = model
-    page = unescape(report(clf, X, y, quality=quality, title="Towns"))
-    body = page[: page.index('<script type="application/json"')]
+    page = unescape(report(clf, X, y, quality=quality, title="Towns & <jobs>"))
+    body = " ".join(page[: page.index('<script type="application/json"')].split())
+    assert f"learnt from {len(X)} rows and {X.shape[1]} columns" in body
+    assert all(f"{label} {percent(share)}" in body for label, share in y.value_counts(normalize=True).items())
+    assert '<h1 id="title">Towns & <jobs></h1>' in body
     event = quality.of_event()
     for share in (event.found, event.right):
         assert share.words in body
         assert share.interval_words in body
-    assert body.index("of 100</strong> cases of") < body.index("it names the right class")
+    assert body.index("of 100</strong> cases of") < body.index("it predicts the right class")
     assert all(cell in body for line in measure_rows(quality) for cell in (line[0], line[1], line[3]))
-    assert all(term["name"] in body for term in content["drivers"]["terms"])
+    for term in content["drivers"]["terms"]:
+        assert f'<th scope="row" class="label">{term["name"]}</th>' in body
+        assert f'<td class="figure">±{term["change"]:.2f}</td>' in body
+    for _, row, _, said, _, p, own, p_own in content["examples"]:
+        proba = quality.predictions.probabilities[row], clf.predict_proba(X.iloc[[row]])[0]
+        assert ((said, p), (own, p_own)) == tuple((each.argmax(), pytest.approx(each.max())) for each in proba)
+        assert f"({percent(p)})</span>" in body[body.index('id="examples"') :]
+        assert f"({percent(p_own)})</span>" in body[body.index('id="examples"') :]
     assert body.count('class="line main"') + body.count('class="states"') == len(content["shapes"]) > 2
     assert all(line in body for _, lines in content["card"]["sections"][3:4] for line in lines)
     assert "style=" not in body  # the policy of the page refuses it
@@ -350,7 +408,7 @@ def test_rows_without_classes_and_models_without_rows_have_nothing_that_needs_th
         assert found["quality"] is found["examples"] is found["mistakes"] is found["groups"] is None
         assert all(term["lost"] is None for term in found["drivers"]["terms"])
         assert found["card"]["measures"] == []
-    assert alone["findings"] is alone["associations"] is None
+    assert alone["findings"] is None
     json.dumps(unlabelled, allow_nan=False)
 
 
@@ -382,3 +440,12 @@ def test_a_share_that_is_neither_none_nor_all_reads_as_neither():
         assert (words(0.0), words(1.0)) == (none, all_)
         assert not {words(share) for share in (1e-9, 4e-4, 0.004, 0.996, 0.9996, 1 - 1e-9)} & {none, all_}
         assert float(words(0.3149)[:-1]) == pytest.approx(31.49, abs=0.5)
+
+
+def test_a_model_is_no_better_than_the_base_rate_where_its_log_loss_is_not_lower():
+    quality = random_quality()
+    better = replace(quality, measures=quality.base._replace(log_loss=quality.base.log_loss - 1e-9))
+    assert no_better(better) == ""
+    usual = replace(quality, measures=quality.base, base_rate=np.array([0.2, 0.5, 0.3]))
+    assert no_better(usual).startswith("On new rows this model is no better than always predicting 'c1'.")
+    assert no_better(replace(usual, split="")).startswith("On the rows given this model is no better")

@@ -12,8 +12,6 @@ from sklearn.metrics import confusion_matrix
 
 from report.models import mixed_table
 from tanager import AdditiveClassifier, cross_validate_model, report
-from tanager.metrics.quality import measure_rows
-from tanager.report.collect import collect
 
 SET_THRESHOLD = (
     "const slider = document.getElementById('threshold');"
@@ -38,39 +36,6 @@ def path(model, tmp_path_factory) -> Path:
 
 def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
-
-
-def test_every_number_of_the_opening_equals_pythons(page, path, model):
-    clf, X, y, quality = model
-    content = collect(clf, X, y, quality)
-    page.open(path)
-    assert page.text("#title") == "Towns & <jobs>"
-    summary = page.text("#summary")
-    assert f"learnt from {len(X)} rows and {X.shape[1]} columns" in summary
-    assert all(f"{label} {percent(share)}" in summary for label, share in y.value_counts(normalize=True).items())
-    shown = page.texts(".tile summary, .tile > strong, .tile .interval-words, .tile .base-words")
-    tiles = np.reshape(shown, (4, 4)).tolist()
-    for row, (name, value, interval, base) in zip(measure_rows(quality), tiles, strict=True):
-        ends = [end.strip() for end in row[2].replace(" %", "").split("to")]
-        assert [name, value, base] == [row[0], row[1], f"base rate alone: {row[3]}"]
-        assert re.findall(r"[\d.]+", interval.removeprefix("95 %:")) == ends
-    worth = page.text("#worth")
-    assert measure_rows(quality)[0][1] in worth
-    assert "2 folds" in worth
-    drivers = page.run(
-        "return [...document.querySelectorAll('#drivers tbody tr')].map((row) => "
-        "[...row.querySelectorAll('.label, .figure')].map((each) => each.innerText))"
-    )
-    for (name, change, _, lost), term in zip(drivers, content["drivers"]["terms"], strict=False):
-        assert (name, change) == (term["name"], f"±{term['change']:.2f}")
-        assert abs(float(lost.replace("\N{MINUS SIGN}", "-")) + 100 * term["lost"]) < 0.051
-    examples = page.run("return [...document.querySelectorAll('#examples li')].map((each) => each.innerText)")
-    for words, example in zip(examples, content["examples"], strict=True):
-        proba = quality.predictions.probabilities[example["row"]]
-        assert f"not seen this row: {clf.classes_[proba.argmax()]} ({percent(proba.max())})" in words
-        own = clf.predict_proba(X.iloc[[example["row"]]])[0]
-        assert f"By this model, learnt from it too: {clf.classes_[own.argmax()]} ({percent(own.max())})" in words
-        assert f"Load row {example['row']} into what-if" in words
 
 
 @pytest.mark.parametrize("threshold", [0.02, 0.5, 0.87])
@@ -116,6 +81,9 @@ def test_mistakes_are_sorted_by_any_column_and_load_into_what_if(page, path, mod
     assert page.run(rows) == wrong.tolist()
     page.run("document.querySelector('#mistakes [data-row]').click()")
     np.testing.assert_allclose(page.probabilities(), clf.predict_proba(X.iloc[[wrong[0]]])[0], atol=1e-9)
+    assert int(page.run("return document.getElementById('row-number').value")) == wrong[0]
+    proba = quality.predictions.probabilities[wrong[0]]
+    assert f"not seen this row predicts {clf.classes_[proba.argmax()]} ({percent(proba.max())})" in page.text("#rows")
 
 
 def test_printed_it_has_two_to_four_pages_with_every_card_drawn(page, path):
@@ -158,15 +126,6 @@ def test_without_scripts_what_they_would_add_is_hidden_and_the_rest_is_there(pag
     page.open(path)
     assert page.element("#what-if").is_displayed()
     assert page.count("#loading") == 0
-
-
-def test_the_row_of_an_error_shows_what_a_model_that_had_not_seen_it_predicted(page, path, model):
-    clf, _, _, quality = model
-    page.open(path)
-    page.run("document.querySelector('#mistakes [data-row]').click()")
-    row = int(page.run("return document.getElementById('row-number').value"))
-    proba = quality.predictions.probabilities[row]
-    assert f"not seen this row predicts {clf.classes_[proba.argmax()]} ({percent(proba.max())})" in page.text("#rows")
 
 
 def test_no_request_leaves_the_page(page, path):

@@ -14,8 +14,8 @@ import pytest
 from tanager import AdditiveClassifier, report
 from tanager.additive.importance import class_odds, tree_mains
 from tanager.metrics import Predictions, Quality
-from tanager.report.collect import collect
 from tanager.report.model_section import describe_effects
+from tanager.report.write_page import collect
 
 
 @pytest.fixture(scope="module")

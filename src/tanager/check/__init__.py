@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tanager.check.checkup import Checkup
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 
-def check(X: object, y: object = None) -> Checkup:
+def check(X: Any, y: object = None) -> Checkup:
     """Check a table: what each column is, the issues found, and what fixes them.
 
     Parameters
     ----------
     X : table
         Any.
-    y : array of shape (n_rows,) or None
-        The class of each row, if there is one.
+    y : array of shape (n_rows,), str or None
+        The class of each row, if there is one, or the name of its column in X.
 
     Returns
     -------
@@ -39,7 +39,14 @@ def check(X: object, y: object = None) -> Checkup:
     >>> found.recipe.apply(table).column_names
     ['age']
     """
+    import narwhals as nw
+
     from tanager.check.examine import examine
+    from tanager.registry import check_option
     from tanager.table.read_columns import read_mixed
 
+    if isinstance(y, str):
+        frame = nw.from_native(X, eager_only=True)
+        check_option("y", y, frame.columns)
+        return examine(read_mixed(frame.drop(y).to_native()), frame[y].to_native(), class_name=y)
     return examine(read_mixed(X), y)

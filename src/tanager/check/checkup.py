@@ -1,19 +1,208 @@
-"""Checkup: the issues found in a table, as a value that prints and shows itself in a notebook."""
+"""What data checks look at (`ColumnFacts`, `TableFacts`), an issue (`Finding`), and all of a table (`Checkup`)."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from textwrap import wrap
+from typing import Literal
 
-from tanager.check.facts import SEVERITIES, Finding, Severity, percent
-from tanager.check.preprocessing import Recipe
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.check.preprocessing import Drop, Recipe, Step
 from tanager.html_table import html_table
+from tanager.table.columns import Column, DictionaryColumn
+from tanager.table.schema import Category, Unit, format_values
 
+Severity = Literal["high", "medium", "low"]
+SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low")
 WIDTH = 80
 NAME_WIDTH = 22
 MAX_COLUMNS_PRINTED = 100
 MARGIN = 8
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One issue found in a table.
+
+    severity  "high": the model will be wrong or worthless; "medium": look at it; "low": good to know
+    column    the name of the column, or None for an issue of rows
+    what      the issue, in words that follow the column's name, or a sentence that names it
+    option    what fixes it, or a question to answer; "" where there is nothing to do
+    row       a row that shows it, counted from 0, or None
+    example   the cell of the column in that row
+    share     the share of the rows that have the issue
+    steps     the preprocessing that fixes it
+    as_row    the earlier row that `row` repeats, or None
+    topic     "leak": the column may hold what is known only after the class is; "code": a number that may mean
+              missing; "quantity": a class of many numbers
+    offered   preprocessing that a person may choose where there are no `steps`
+    """
+
+    severity: Severity
+    column: str | None
+    what: str
+    option: str = ""
+    row: int | None = None
+    example: str = ""
+    share: float = 1.0
+    steps: tuple[Step, ...] = ()
+    as_row: int | None = None
+    topic: Literal["", "leak", "code", "quantity"] = ""
+    offered: tuple[Step, ...] = ()
+
+    def __str__(self) -> str:
+        is_sentence = self.column is None or self.what[0].isupper()
+        return self.what if is_sentence else f"column {self.column!r} {self.what}"
+
+    @property
+    def line(self) -> str:
+        """The issue and its fix as one line."""
+        end = "" if self.what.endswith("?") else "."
+        return f"{self}{end}{f' Hint: {self.option}.' if self.option else ''}"
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {name: value for name, value in asdict(self).items() if name not in ("steps", "topic", "offered")}
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """A column by its distinct cells.
+
+    codes   (n_rows,) which of the distinct cells each row holds, -1 for none; unsigned where no cell is missing
+    values  the distinct cells: ascending numbers, or texts and booleans
+    unit    what the numbers are, or "" if there are none
+    """
+
+    name: str
+    codes: NDArray[np.integer]
+    values: tuple[Category, ...] | NDArray[np.generic]
+    unit: Unit | Literal[""]
+
+    @classmethod
+    def of(cls, column: Column) -> ColumnFacts:
+        """The facts of a column that was read."""
+        if isinstance(column, DictionaryColumn):
+            seen = np.bincount(column.indices[column.indices >= 0], minlength=len(column.dictionary)) > 0
+            if seen.all():
+                return cls(column.name, column.indices, column.dictionary, "")
+            places = np.append(np.where(seen, np.cumsum(seen) - 1, -1), -1)  # index -1 takes the last entry
+            texts = tuple(value for value, occurs in zip(column.dictionary, seen, strict=True) if occurs)
+            return cls(column.name, places[column.indices], texts, "")
+        cells = column.values
+        if cells.dtype.kind in "iu" and len(cells):
+            integers, codes = np.unique(cells, return_inverse=True)
+            return cls(column.name, codes, integers, column.unit)
+        observed = ~np.isnan(cells.astype(np.float64))
+        values, places = np.unique(cells[observed], return_inverse=True)
+        codes = np.full(len(cells), -1, dtype=np.int32 if len(values) < 2**31 else np.int64)
+        codes[observed] = places
+        return cls(column.name, codes, values, column.unit)
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.codes)
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """Rows of each distinct cell."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
+
+    @property
+    def n_observed(self) -> int:
+        """Rows whose cell is not missing."""
+        return int(self.counts.sum())
+
+    @property
+    def missing_share(self) -> float:
+        return 1 - self.n_observed / max(self.n_rows, 1)
+
+    @property
+    def distinct_share(self) -> float:
+        """Distinct cells for each row whose cell is not missing."""
+        return len(self.values) / max(self.n_observed, 1)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it holds whole numbers."""
+        return self.unit == "number" and np.asarray(self.values).dtype.kind in "iu"
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The distinct cells of a column of text; of another column none."""
+        is_text = self.unit == "" and any(isinstance(value, str) for value in self.values)
+        return [str(value) for value in self.values] if is_text else []
+
+    def row_of(self, value: int) -> int:
+        """The first row that holds a distinct cell."""
+        return int((self.codes == value).argmax())
+
+    @property
+    def first_missing(self) -> int:
+        """The first row whose cell is missing."""
+        return int((self.codes < 0).argmax())
+
+    def show(self, row: int) -> str:
+        """The cell of a row, in words."""
+        code = int(self.codes[row])
+        if code < 0:
+            return "nothing"
+        value = self.values[code]
+        return repr(value) if isinstance(value, str) else format_values([float(value)], self.unit or "number")[0]  # type: ignore[arg-type]
+
+    def finding(
+        self,
+        severity: Severity,
+        what: str,
+        option: str = "",
+        row: int = 0,
+        share: float = 1.0,
+        steps: tuple[Step, ...] = (),
+    ) -> Finding:
+        """An issue of this column, with the cell of `row` as its example."""
+        return Finding(severity, self.name, what, option, row, self.show(row), float(share), steps)
+
+    def finding_to_drop(self, severity: Severity, what: str) -> Finding:
+        """An issue of this column that leaving it out fixes."""
+        row = int((self.codes >= 0).argmax())
+        return self.finding(severity, what, drop_option(self.name), row, steps=(Drop(self.name),))
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """The attributes of a table, and the class, if there is one.
+
+    leading_zeros  columns of digits, some of which begin with a zero in the file
+    """
+
+    attributes: tuple[ColumnFacts, ...]
+    target: ColumnFacts | None
+    n_rows: int
+    leading_zeros: Sequence[str] = ()
+
+    @property
+    def columns(self) -> tuple[ColumnFacts, ...]:
+        """The attributes, then the class."""
+        return self.attributes if self.target is None else (*self.attributes, self.target)
+
+
+def drop_option(name: str) -> str:
+    """The option that leaves a column out, in words."""
+    return f"--drop {shlex.quote(name)} leaves it out"
+
+
+def percent(share: float) -> str:
+    """A share in words that are never 0 % or 100 % unless it is."""
+    for digits in (0, 1):
+        text = f"{100 * share:.{digits}f}"
+        if float(text) not in (0.0, 100.0):
+            return f"{text} %"
+    return f"{100 * share:.0f} %" if share in (0.0, 1.0) else ("< 0.1 %" if share < 0.5 else "> 99.9 %")
 
 
 @dataclass(frozen=True)
@@ -39,7 +228,7 @@ class ColumnSummary:
         return self.name, self.kind, f"{self.distinct:,}", missing, self.why
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Checkup:
     """The issues found in a table, the most severe first, and what each of its columns is.
 
@@ -89,6 +278,8 @@ class Checkup:
         for finding in self.findings:
             lines += _finding_lines(finding, self.example(finding))
         return "\n".join([*lines, *([""] if self.findings else []), *_column_lines(self.columns)])
+
+    __repr__ = __str__
 
     @property
     def _title(self) -> str:

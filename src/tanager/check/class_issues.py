@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency
 
-from tanager.check.facts import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
+from tanager.check.checkup import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
+from tanager.check.preprocessing import Drop
 from tanager.registry import list_names
 
 FEWEST_OF_A_CLASS = 10
@@ -31,7 +32,8 @@ HIGH, MEDIUM = 0.02, 0.05
 FEWEST_OF_A_VALUE = 3
 """A number that fewer rows hold is judged with its neighbours."""
 MAX_ROWS = 200_000
-BY_MISSING, BY_CELLS = "where it is missing", "alone"
+BY_MISSING, BY_CELLS = "Whether {} is missing", "alone"
+KNOWN = ". Is its value known when you predict?"
 MAX_CELLS = 20_000_000
 """Of a table of cells and classes; a column that needs more is judged only by where it is missing."""
 
@@ -74,7 +76,8 @@ def _quantity(target: ColumnFacts) -> Finding | None:
         many = n_distinct >= MANY_NUMBERS and target.n_observed < FEWEST_ROWS_PER_NUMBER * n_distinct
         if fractions or many:
             what = f"is the class, and holds {n_distinct:,} different numbers: is it a quantity?"
-            return target.finding("high", what, "group its values: Tanager predicts classes", row)
+            issue = target.finding("high", what, "group its values: Tanager predicts classes", row)
+            return replace(issue, topic="quantity")
     elif n_distinct >= MANY_NUMBERS and target.distinct_share > MANY_TEXTS:
         what = f"is the class, and holds {n_distinct:,} different texts in {target.n_observed:,} rows"
         return target.finding("high", what, ANOTHER, row)
@@ -129,11 +132,11 @@ def find_leaks(table: TableFacts) -> list[Finding]:
         how, n_errors = _best_prediction(column, rows, classes, len(target.values))
         if n_errors <= max(1, MEDIUM * by_guessing):
             share = 1 - n_errors / len(rows)
-            what = f"{how} predicts {target.name!r} in {percent(share)} of rows: is it known before the class is?"
+            what = f"{how.format(repr(column.name))} predicts {target.name!r} in {percent(share)} of the rows{KNOWN}"
             severity: Severity = "high" if n_errors <= max(1, HIGH * by_guessing) else "medium"
             row = column.first_missing if how == BY_MISSING else int((column.codes >= 0).argmax())
             found = column.finding(severity, what, f"if not, {drop_option(column.name)}", row, share)
-            findings.append(replace(found, reveals_class=True))
+            findings.append(replace(found, topic="leak", offered=(Drop(column.name),)))
     return findings
 
 
@@ -182,8 +185,8 @@ def find_missing_values(table: TableFacts, leaks: Sequence[Finding] = ()) -> lis
     known = {finding.column for finding in leaks}
     incomplete = [column for column in table.attributes if 0 < column.missing_share < 1 and column.name not in known]
     by_class = {column.name: found for column in incomplete if (found := _missing_by_class(column, table.target))}
-    revealing = [finding for finding in by_class.values() if finding.reveals_class]
-    differs = [finding for finding in by_class.values() if not finding.reveals_class]
+    revealing = [finding for finding in by_class.values() if finding.topic]
+    differs = [finding for finding in by_class.values() if not finding.topic]
     if len(differs) > MAX_COLUMNS_NAMED:
         what = f"{len(differs) - MAX_COLUMNS_NAMED} more columns have missing values that differ between classes"
         differs[MAX_COLUMNS_NAMED:] = [Finding("medium", None, what, f"{IF_LATER}leave them out with --drop")]
@@ -219,4 +222,4 @@ def _missing_by_class(column: ColumnFacts, target: ColumnFacts | None) -> Findin
     reveals = shares[most] >= ONLY_ONE and shares[least] <= 1 - ONLY_ONE
     reveals &= bool((middle <= 1 - ONLY_ONE).all() or (middle >= ONLY_ONE).all())
     found = column.finding("high" if reveals else "medium", what, option, column.first_missing, column.missing_share)
-    return replace(found, reveals_class=bool(reveals))
+    return replace(found, topic="leak", offered=(Drop(column.name),)) if reveals else found

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2_contingency
 
-from tanager.check.facts import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
+from tanager.check.checkup import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
 from tanager.check.preprocessing import Category, Date, Drop, Merge, Missing, Number
 from tanager.check.text_values import MARKS, ORDERS, PERCENT, UNITS, merge_key, parse_date, parse_number
 from tanager.registry import list_names
@@ -50,6 +51,8 @@ SENTINELS = frozenset([-1.0, *(sign * float(digit * n) for digit in "89" for n i
 """-1, and 99, 999, ..., 88, 888, ... with either sign."""
 FEWEST_OTHERS = 5
 FEWEST_OF_A_CODE = 3
+SAME_CLASSES = 0.01
+"""A p-value; below it the rows with a code have other classes than the others."""
 
 # Identifiers and codes
 FEWEST_ROWS = 20
@@ -260,11 +263,28 @@ def _sentinel(column: ColumnFacts, table: TableFacts) -> Finding | None:
         if number in SENTINELS and alone and n_rows >= FEWEST_OF_A_CODE:
             ends = format_values([float(others[0]), float(others[-1])], "number")
             what = f"holds {number:g} in {n_rows:,} rows; its other values are {ends[0]} to {ends[1]}: is it missing?"
-            row = column.row_of(place % len(values))
-            option = f"tanager check --fix writes a recipe that takes {number:g} as missing"
-            steps = (Number(column.name, missing=(f"{number:g}",)),)
-            return column.finding("medium", what, option, row, n_rows / column.n_rows, steps)
+            code, steps = place % len(values), (Number(column.name, missing=(f"{number:g}",)),)
+            is_far = abs(number - others[place]) > others[-1] - others[0]
+            is_safe = is_far and not _class_differs(column, code, table.target)
+            option = f"--missing {number:g}"
+            if is_safe:
+                option = f"tanager check --fix writes a recipe that takes {number:g} as missing"
+            share = n_rows / column.n_rows
+            issue = column.finding("medium", what, option, column.row_of(code), share, steps if is_safe else ())
+            return replace(issue, topic="code", offered=steps)
     return None
+
+
+def _class_differs(column: ColumnFacts, code: int, target: ColumnFacts | None) -> bool:
+    """Whether rows with this cell have other shares of the classes than rows with another."""
+    if target is None:
+        return False
+    rows = (column.codes >= 0) & (target.codes >= 0)
+    cells = 2 * target.codes[rows].astype(np.intp) + (column.codes[rows] == code)
+    counts = np.bincount(cells, minlength=2 * len(target.values)).reshape(-1, 2)
+    counts = counts[counts.sum(axis=1) > 0]
+    both = len(counts) > 1 and bool(counts.sum(axis=0).all())
+    return both and bool(chi2_contingency(counts, correction=False).pvalue <= SAME_CLASSES)
 
 
 def _free_text(column: ColumnFacts, table: TableFacts) -> Finding | None:

@@ -9,7 +9,17 @@ import numpy as np
 import pyarrow as pa
 from sklearn.utils.validation import check_consistent_length
 
-from tanager.check.checkup import Checkup, ColumnSummary
+from tanager.check.checkup import (
+    SEVERITIES,
+    Checkup,
+    ColumnFacts,
+    ColumnSummary,
+    Finding,
+    Severity,
+    TableFacts,
+    drop_option,
+    percent,
+)
 from tanager.check.class_issues import describe_classes, find_class_issues, find_leaks, find_missing_values
 from tanager.check.column_issues import (
     MANY,
@@ -19,7 +29,6 @@ from tanager.check.column_issues import (
     merge_spellings,
     reads,
 )
-from tanager.check.facts import SEVERITIES, ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
 from tanager.check.preprocessing import Drop
 from tanager.runtime.resources import map_threads
 from tanager.table.columns import Column, RawTable

@@ -30,7 +30,7 @@ COMPARED = {"naive Bayes": "naive-bayes:frequency", "TAN": "tan:fcll:frequency",
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the table, the model and the page go.")
+        Path, options.option("FOLDER", "Where the table, the model and the page go.", "--output", "-o")
     ] = Path("tanager-demo"),
     force: options.Force = False,
 ) -> None:
@@ -43,6 +43,8 @@ def demo(
       tanager demo
       tanager demo -o /tmp/demo
     """
+    import numpy as np
+
     from tanager.cli.fit import fit_rows
     from tanager.files.model_file import MODEL, save_model
     from tanager.files.paths import check_output, make_folder
@@ -60,7 +62,8 @@ def demo(
     write_table(X.append_column(CLASS, [y.tolist()]), table)  # first: the others are known by it
     clf, quality = fit_rows(X, y, options.ModelOptions())
     save_model(clf, model, quality=quality)
-    write_page(clf, X, y, path=page, quality=quality, about=About("Breast cancer", "To show what Tanager does."))
+    about = About("Breast cancer", "To show what Tanager does.", model=model, table=table)
+    write_page(clf, X, y, page, quality, about, numbers=np.arange(X.num_rows) + 2)  # as in the table, below its header
     print(f"{table}: {X.num_rows} rows, {X.num_columns} attributes\n\n{quality}\n")
     if quality is not None:
         _print_comparison(X, y, quality)

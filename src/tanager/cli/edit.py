@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tanager.cli import options
-from tanager.cli.output import STREAM, output_file
+from tanager.cli.output import STREAM, check_stdout, optional_output
 from tanager.errors import OptionError
 from tanager.runtime.progress import say
 
@@ -23,11 +23,10 @@ def edit(
     ] = None,
     output: Annotated[str | None, options.output("Where the new model goes; - is stdout.")] = None,
     refit: Annotated[
-        str | None,
-        typer.Option(metavar="DATA", help="Fit the intercept again to these rows: mean probabilities are then right."),
+        str | None, options.option("DATA", "Fit the intercept again to these rows: mean probabilities are then right.")
     ] = None,
-    who: Annotated[str, typer.Option("--by", metavar="NAME", help="Who makes edits that do not say so.")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Take the last edits back: the model from before them.")] = False,
+    who: Annotated[str, options.option("NAME", "The author of edits that name none.", "--by")] = "",
+    undo: Annotated[bool, options.option(None, "Undo the last edits.", "--undo")] = False,
     missing: options.Missing = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -35,8 +34,8 @@ def edit(
     """Correct a model by hand; without EDITS, list what was corrected in it.
 
     The model must be an additive model. Edits flatten a stretch of a curve, make it rise or fall throughout, or remove
-    an attribute or a pair, each with a reason. The new model keeps who changed what, when and why. The quality measured
-    of the old one is not said of the new one: `tanager evaluate` and `tanager report` measure it anew.
+    an attribute or a pair, each with a reason. The new model stores who changed what, when and why. It does not store
+    the quality of the old one: `tanager evaluate` and `tanager report` measure it again.
 
     Examples:
 
@@ -45,6 +44,7 @@ def edit(
       tanager edit corrected.json
       tanager edit corrected.json --undo -o heart.json
     """
+    from tanager.edits.edit import undo_edits
     from tanager.files.model_file import MODEL, load_model, save_model
 
     changes = edits is not None or undo
@@ -54,14 +54,11 @@ def edit(
         raise OptionError("-o names the file for the changed model, so it goes with EDITS or --undo.")
     if refit is not None and edits is None:
         raise OptionError("--refit goes with EDITS.")
-    if as_json and output == STREAM:
-        raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
-    if output is None:
+    check_stdout(as_json, output)
+    with optional_output(output, ".json", MODEL, [model, edits, refit], force) as path:
         clf = load_model(model)
-    else:
-        with output_file(output, ".json", MODEL, [model, edits, refit], force) as path:
-            clf = load_model(model)
-            clf = _undone(clf) if edits is None else _edited(clf, edits, refit, who, missing)
+        if path is not None:
+            clf = undo_edits(clf) if edits is None else _edited(clf, edits, refit, who, missing)
             save_model(clf, path)
     if output == STREAM:
         return
@@ -84,12 +81,6 @@ def _edited(
         if y is None:
             raise OptionError(f"--refit {refit} has no class column {clf.encoder_.schema.target.name!r}.")
     return apply_edits(clf, listed, X, y)
-
-
-def _undone(clf: TableClassifier) -> TableClassifier:
-    from tanager.edits.edit import undo_edits
-
-    return undo_edits(clf)
 
 
 def _count(clf: TableClassifier) -> str:

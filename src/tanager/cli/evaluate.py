@@ -34,36 +34,37 @@ def evaluate(
     reading: options.Reading,
     class_column: options.OptionalClass = None,
     model: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Measure this model, of `tanager fit`, on DATA: nothing is learnt."),
+        str | None, options.option("FILE", "Measure this model of `tanager fit` on DATA; nothing is learnt.")
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option(
-            help="Parts the rows are split into, each tested once. By default 5; of a large table (rows x attributes "
+        options.option(
+            None,
+            "Parts the rows are split into, each tested once. By default 5; of a large table (rows x attributes "
             "x classes above two million) one part is held out.",
             show_default=False,
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(help="Assign the rows to folds so often anew: for few rows.")] = 1,
+    repeats: Annotated[
+        int, options.option(None, "How often the rows are assigned to new folds; useful for few rows.")
+    ] = 1,
     group: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Rows with the same value here, such as a patient, are held out together."),
+        str | None, options.option("COLUMN", "Rows with the same value here, such as a patient, are held out together.")
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="Rows are ordered by this column, and judged by a model of earlier ones."),
+        options.option("COLUMN", "Rows are ordered by this column; each is predicted by a model of earlier rows."),
     ] = None,
     event: options.Event = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Measure a kind of model by stratified cross-validation, or a model that has been learnt on rows new to it.
+    """Measure a kind of model by stratified cross-validation, or a fitted model on rows that are new to it.
 
-    Shown are how many cases of the event are found and how many alarms are right, the classes, each measure beside what
-    the base rate alone would give, with a 95 % interval, which row was taken for which class, and whether probabilities
-    can be taken at their word.
+    It prints the share of the cases of the event that are found and of the alarms that are right, the classes, each
+    measure with a 95 % interval beside that of the base rate, the confusion matrix, and the calibration of the
+    probabilities.
 
-    The columns of --group and --time are no attributes.
+    The columns of --group and --time are not attributes.
 
     Examples:
 
@@ -72,7 +73,6 @@ def evaluate(
       tanager evaluate visits.csv --class outcome --group patient
       tanager evaluate test.csv --model iris.json
     """
-    from tanager.cli.decision import classes_of
     from tanager.cli.training_data import read_training_data
     from tanager.evaluate.cross_validate import labelled_rows, validate
 
@@ -90,7 +90,7 @@ def evaluate(
     table, labels = read_training_data(data, class_column, reading)
     y, rows = labelled_rows(table, labels)
     if event is not None:
-        options.find_class("--event", event, classes_of(y))
+        options.find_class("--event", event, options.classes_of(y))
     X, held_out = _held_out(table.take(rows), folds, repeats, group, time, kind.seed)
     with working("Folds") as update:
         quality = _about(validate(kind.classifier(X.column_names, y), X, y, held_out, update), event)
@@ -178,16 +178,15 @@ def compare(
             "'default'; or the import path of a scikit-learn classifier. NAME=SPEC gives it a name.",
         ),
     ] = None,
-    data: Annotated[str, typer.Option(metavar="TABLE", help="The table; - is CSV on stdin.")] = "",
+    data: Annotated[str, options.option("TABLE", "The table; - is CSV on stdin.")] = "",
     class_column: options.ClassColumn = "class",
-    folds: Annotated[int, typer.Option(help="Parts the rows are split into.")] = 5,
+    folds: Annotated[int, options.option(None, "Parts the rows are split into.")] = 5,
     seed: options.Seed = 0,
     as_json: options.AsJson = False,
 ) -> None:
     """Compare classifiers on the same folds of a table: error and log-loss, fold by fold.
 
-    Everything is learnt from the training part of each fold. A classifier that fails is named and does not stop the
-    others.
+    Each classifier is fitted to the training rows of each fold. One that fails is named and does not stop the others.
 
     Examples:
 
@@ -257,10 +256,10 @@ def stability(
     class_column: options.ClassColumn,
     kind: options.ModelOptions,
     reading: options.Reading,
-    draws: Annotated[int, typer.Option(min=2, help="How many fits.")] = 30,
+    draws: Annotated[int, options.option(None, "How many fits.", min=2)] = 30,
     as_json: options.AsJson = False,
 ) -> None:
-    """Fit a kind of model to rows of random weights again and again: how often each edge is there, how ranks vary.
+    """Fit a kind of model to randomly weighted rows many times: how often each edge is there, how ranks vary.
 
     Examples:
 

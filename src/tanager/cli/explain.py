@@ -7,8 +7,6 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tanager.cli import options
 from tanager.cli.options import find_class
 from tanager.cli.output import new_table, print_table
@@ -34,39 +32,43 @@ def explain(
     model: options.Model,
     data: options.OptionalData = None,
     against: Annotated[
-        str | None,
-        typer.Option(metavar="CLASS", help="The class to compare with, in place of the second most probable one."),
+        str | None, options.option("CLASS", "The class to compare with, instead of the second most probable one.")
     ] = None,
     change: Annotated[
-        bool, typer.Option("--change", help="Also the smallest changes of one or two cells that change the decision.")
+        bool,
+        options.option(None, "Also the smallest changes of one or two cells that change the decision.", "--change"),
     ] = False,
     lock: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="With --change: a column that cannot change; may be repeated."),
+        list[str] | None, options.option("COLUMN", "With --change: a column that cannot change; may be repeated.")
     ] = None,
-    row_numbers: Annotated[
+    asked: Annotated[
         list[int] | None,
-        typer.Option("--row", metavar="NUMBER", help="Only this row, counted from 0; may be repeated."),
+        options.option(
+            "NUMBER",
+            "Only this row, by its number in the file, as a spreadsheet counts (from 0 where it is not known); "
+            "may be repeated.",
+            "--row",
+        ),
     ] = None,
-    top: Annotated[int, typer.Option(min=1, help="Attributes or terms to print; the others are one line.")] = 15,
+    top: Annotated[int, options.option(None, "Attributes or terms to print; the others are one line.", min=1)] = 15,
     missing: options.Missing = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Show what each attribute adds to the log odds of each row; without DATA, how strong each attribute is.
 
-    The log odds of a row are a sum: of the base rate, how often the training rows have each class; the
-    baseline, what the model adds to it for an average row; and what each attribute adds. An unknown cell says what
-    became of it. A model of effects has a term for each attribute and for each of its pairs.
+    The log odds of a row are a sum of three parts: the base rate, which is the frequency of the classes in training;
+    the baseline, which the model adds for an average row; and a part for each attribute. Unknown cells are marked
+    'averaged over'. An additive model has a term for each attribute and for each of its pairs.
 
     Examples:
 
       tanager explain iris.json new.csv
       head -3 new.csv | tanager explain iris.json - --against setosa
-      tanager explain heart.json new.csv --row 7 --change --lock age --lock sex
+      tanager explain heart.json new.csv --row 9 --change --lock age --lock sex
       tanager explain iris.json new.csv --json > explanations.json
       tanager explain iris.json
     """
-    from tanager.cli.training_data import read_rows
+    from tanager.cli.training_data import read_rows, row_numbers
     from tanager.explain import explain as explain_model
     from tanager.files.model_file import load_model
 
@@ -85,29 +87,33 @@ def explain(
     X, y = read_rows(data, clf, missing)
     with working(f"Explaining {X.num_rows:,} rows"):
         explained = explain_model(clf, X, against=rival)
-        shown = _shown_rows(row_numbers, len(explained), as_json)
-        rows = [explained[row] for row in shown]
-        changes = [_change(clf, X, row.row, lock or ()) if change else None for row in rows]
+        numbers = row_numbers(data, X).tolist()
+        shown = _shown_rows(asked, numbers, as_json)
+        rows = [replace(explained[row], row=numbers[row]) for row in shown]
+        changes = [_change(clf, X, row, numbers[row], lock or ()) if change else None for row in shown]
     if as_json:
-        print(json.dumps([_document(*each) for each in zip(rows, changes, strict=True)], indent=2))
+        documents = [row.to_dict() for row in rows]
+        for document, row_changes in zip(documents, changes, strict=True):
+            document |= {} if row_changes is None else {"changes": row_changes.to_dict()["changes"]}
+        print(json.dumps(documents, indent=2))
         return
     _print_headline(_quality_of(clf, X, y), as_json)
     for row, row_changes in zip(rows, changes, strict=True):
         _print_row(row, top)
         if row_changes is not None:
             print(f"{row_changes}\n")
-    if row_numbers is None and len(rows) < len(explained):
+    if asked is None and len(rows) < len(explained):
         say(f"{len(explained) - len(rows):,} more rows: --row NUMBER shows any, --json all.")
 
 
-def _shown_rows(asked: list[int] | None, n_rows: int, as_json: bool) -> list[int]:
-    """The rows asked for; without a wish all of them for programs, the first few for people."""
+def _shown_rows(asked: list[int] | None, numbers: list[int], as_json: bool) -> list[int]:
+    """The places of the rows asked for; without a wish all of them for programs, the first few for people."""
     if asked is None:
-        return list(range(n_rows if as_json else min(n_rows, MAX_ROWS_PRINTED)))
+        return list(range(len(numbers) if as_json else min(len(numbers), MAX_ROWS_PRINTED)))
     for row in asked:
-        if not 0 <= row < n_rows:
-            raise OptionError(f"--row {row} is not there: the data has rows 0 to {n_rows - 1}.")
-    return asked
+        if row not in numbers:
+            raise OptionError(f"--row {row} is not there: the data has rows {numbers[0]} to {numbers[-1]}.")
+    return [numbers.index(row) for row in asked]
 
 
 def _quality_of(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic] | None) -> Quality | None:
@@ -128,14 +134,10 @@ def _print_headline(quality: Quality | None, as_json: bool) -> None:
         print(f"{headline(quality)}\n")
 
 
-def _change(clf: TableClassifier, X: pa.Table, row: int, locked: Sequence[str]) -> Counterfactuals:
+def _change(clf: TableClassifier, X: pa.Table, row: int, number: int, locked: Sequence[str]) -> Counterfactuals:
     from tanager.explain import counterfactuals
 
-    return replace(counterfactuals(clf, X.take([row]), locked=locked)[0], row=row)
-
-
-def _document(row: RowExplanation, changes: Counterfactuals | None) -> dict[str, object]:
-    return row.to_dict() | ({} if changes is None else {"changes": changes.to_dict()["changes"]})
+    return replace(counterfactuals(clf, X.take([row]), locked=locked)[0], row=number)
 
 
 def _print_row(row: RowExplanation, top: int) -> None:
@@ -173,7 +175,7 @@ def _print_row(row: RowExplanation, top: int) -> None:
 def _probability(log_odds: float) -> str:
     from scipy.special import expit
 
-    from tanager.report.render import percent
+    from tanager.report.json_page import percent
 
     return percent(None if math.isnan(log_odds) else float(expit(log_odds)))
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from tanager.cli import options
 from tanager.cli.output import STREAM, output_file
 from tanager.errors import OptionError
@@ -17,30 +15,25 @@ def export(
     model: options.Model,
     to: Annotated[
         str,
-        typer.Option(
-            "--to",
-            metavar="LANGUAGE",
-            help="sql, python, js, c, onnx, scorecard or excel.",
-            autocompletion=lambda: _languages(),
+        options.option(
+            "LANGUAGE", "sql, python, js, c, onnx, scorecard or excel.", "--to", autocompletion=lambda: _languages()
         ),
     ],
     output: Annotated[str, options.output("Where the export goes; - is stdout.")] = STREAM,
     no_decision: options.NoDecision = False,
     rename: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=NAME", help="What a column is called there; may be repeated."),
+        list[str] | None, options.option("COLUMN=NAME", "What a column is called there; may be repeated.")
     ] = None,
-    dialect: Annotated[str | None, typer.Option(metavar="sqlite|duckdb|postgresql", help="Of SQL.")] = None,
-    table: Annotated[str | None, typer.Option(metavar="NAME", help="The table that the SQL reads.")] = None,
+    dialect: Annotated[str | None, options.option("sqlite|duckdb|postgresql", "Of SQL.")] = None,
+    table: Annotated[str | None, options.option("NAME", "The table that the SQL reads.")] = None,
     key: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="The column that tells its rows apart; may be repeated."),
+        list[str] | None, options.option("COLUMN", "The column that tells its rows apart; may be repeated.")
     ] = None,
-    view: Annotated[str | None, typer.Option(metavar="NAME", help="The view to make of the SQL.")] = None,
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="What the names in the C header begin with.")] = None,
-    double: Annotated[float | None, typer.Option(metavar="POINTS", help="That double the odds.")] = None,
-    even: Annotated[float | None, typer.Option(metavar="POINTS", help="Of even odds.")] = None,
-    rows: Annotated[int | None, typer.Option(metavar="N", help="That the workbook computes.")] = None,
+    view: Annotated[str | None, options.option("NAME", "The view to make of the SQL.")] = None,
+    name: Annotated[str | None, options.option("NAME", "What the names in the C header begin with.")] = None,
+    double: Annotated[float | None, options.option("POINTS", "That double the odds.")] = None,
+    even: Annotated[float | None, options.option("POINTS", "Of even odds.")] = None,
+    rows: Annotated[int | None, options.option("N", "That the workbook computes.")] = None,
     force: options.Force = False,
 ) -> None:
     """Write a model in another language; where it gives probabilities they are equal to `tanager predict --proba`.

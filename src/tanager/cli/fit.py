@@ -7,10 +7,8 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from tanager.cli import decision, options
-from tanager.cli.output import STREAM, output_file
+from tanager.cli import options
+from tanager.cli.output import STREAM, check_stdout, output_file
 from tanager.cli.report import page_line, write_page_of
 from tanager.errors import DataError, OptionError
 from tanager.runtime.progress import Update, say, working
@@ -31,50 +29,45 @@ def fit(
     class_column: options.ClassColumn,
     kind: options.ModelOptions,
     reading: options.Reading,
-    wanted: decision.WantedDecision,
+    wanted: options.WantedDecision,
     output: Annotated[str | None, options.output("Where the model goes (JSON); - is stdout.")] = None,
     force: options.Force = False,
     no_validate: Annotated[
-        bool, typer.Option("--no-validate", help="Do not cross-validate the model: five fits less.")
+        bool, options.option(None, "Do not cross-validate the model, which saves five fits.", "--no-validate")
     ] = False,
     event: options.Event = None,
     intervals: Annotated[
         bool,
-        typer.Option("--intervals", help="Also prepare intervals of probabilities, for `tanager predict --interval`."),
+        options.option(
+            None, "Also prepare intervals of probabilities, for `tanager predict --interval`.", "--intervals"
+        ),
     ] = False,
     page: Annotated[
         str | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Also write the page of `tanager report` about the model and DATA.",
-        ),
+        options.option("FILE", "Also write the page of `tanager report` about the model and DATA.", "--report"),
     ] = None,
     no_rows: options.NoRows = False,
     stream: options.Stream = None,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Say what memory and time the fit will take, and learn nothing.")
+        bool, options.option(None, "Estimate the memory and time of the fit, and learn nothing.", "--estimate")
     ] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Learn a model from a table, and measure by cross-validation how good it is on rows new to it.
+    """Learn a model from a table, and measure by cross-validation how good it is on new rows.
 
-    The model keeps what was measured, and the probabilities of at most 10,000 rows with their classes: no attribute. Of
-    a large table (rows x attributes x classes above two million) one part is held out in place of five. A file read
-    batch by batch is not measured.
+    The model file stores the quality and, for at most 10,000 rows, probabilities and classes. It stores no attribute
+    values. Of a large table (rows x attributes x classes above two million) one part is held out instead of five. A
+    file that is read batch by batch is not measured.
 
     Examples:
 
       tanager fit iris.csv --class species -o iris.json
-      tanager fit votes.arff --class party --structure naive-bayes -o votes.json
       tanager fit codes.csv.gz --class y --categorical zip,branch --drop id --missing unknown -o codes.json
       tanager fit patients.xlsx --class outcome --recipe recipe.json -o patients.json
       tanager fit iris.csv --class species --structure 'bckg(max_parents=3)' --criterion 'bdeu(ess=5)' -o iris.json
-      tanager fit larger_than_memory.parquet --class outcome --structure tan -o model.json
       tanager fit patients.csv --class state --cost ill:healthy=10 --ask 0.5 -o model.json
       tanager fit patients.csv --class state --monotone age=+1 --monotone fitness=-1 -o model.json
       tanager fit iris.csv --class species --intervals --report iris.html -o iris.json
-      tanager fit large.csv --class outcome --estimate
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
     from tanager.cli.training_data import open_training_data, read_training_data, streams
@@ -88,8 +81,7 @@ def fit(
         return
     if output is None:
         raise OptionError("Missing option '--output': where the model goes.", hint="or --estimate what it will take.")
-    if as_json and output == STREAM:
-        raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
+    check_stdout(as_json, output)
     if page is not None:
         check_output(page, PAGE, reads=[data, reading.recipe, output], force=force)
     with output_file(output, ".json", MODEL, [data, reading.recipe], force) as path:
@@ -103,7 +95,7 @@ def fit(
         else:
             X, y = read_training_data(data, class_column, reading)
             wanted.check(y)
-            asked = None if event is None else options.find_class("--event", event, decision.classes_of(y))
+            asked = None if event is None else options.find_class("--event", event, options.classes_of(y))
             n_rows, names = X.num_rows, X.column_names
             clf, quality = fit_rows(X, y, kind, not no_validate, intervals, asked)
         decided = wanted.decide(clf, quality)
@@ -165,7 +157,7 @@ def _summary(clf: TableClassifier, quality: Quality | None, decided: DecisionQua
 
 
 def _check_held_out(
-    wanted: decision.WantedDecision, intervals: bool, event: str | None, in_batches: bool, no_validate: bool
+    wanted: options.WantedDecision, intervals: bool, event: str | None, in_batches: bool, no_validate: bool
 ) -> None:
     """Refuse what needs all rows in memory, or rows held out, where there are none."""
     if event is not None and (in_batches or no_validate):

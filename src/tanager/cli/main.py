@@ -14,7 +14,6 @@ from typing import Annotated, TextIO, cast
 import typer
 
 from tanager import __version__
-from tanager.cli.check import check
 from tanager.cli.demo import completion, demo
 from tanager.cli.edit import edit
 from tanager.cli.evaluate import compare, evaluate, stability
@@ -25,7 +24,7 @@ from tanager.cli.networks import convert, tune
 from tanager.cli.options import Command
 from tanager.cli.predict import predict
 from tanager.cli.report import report
-from tanager.cli.start import start
+from tanager.cli.start import check, start
 from tanager.errors import DataWarning, TanagerError
 
 SIGNALLED = 128
@@ -53,25 +52,10 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-COMMANDS = (
-    start,
-    check,
-    fit,
-    predict,
-    evaluate,
-    compare,
-    explain,
-    convert,
-    export,
-    stability,
-    tune,
-    edit,
-    report,
-    demo,
-)
-for command in COMMANDS:
+for command in (start, check, fit, predict, evaluate, compare, explain, convert, export, stability, tune, edit, report):
     app.command(cls=Command)(command)
-app.command()(completion)
+for command in (demo, completion):
+    app.command()(command)
 
 
 def _print_version(asked: bool) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tanager.cli import options
-from tanager.cli.output import STREAM, input_file, output_file
+from tanager.cli.output import STREAM, check_stdout, input_file, optional_output, output_file
 from tanager.errors import OptionError
 from tanager.runtime.progress import say, working
 
@@ -28,20 +27,16 @@ def convert(
         typer.Argument(metavar="IN", help=f"A network, {FORMATS}, or a model that `tanager fit` wrote; - is stdin."),
     ],
     output: Annotated[str, typer.Argument(metavar="OUT", help=f"Where the network goes: {FORMATS}; - is stdout.")],
-    from_format: Annotated[
-        str | None, typer.Option("--from", metavar="FORMAT", help="The format on stdin, such as bif.")
-    ] = None,
-    to_format: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="The format on stdout, such as bif.")
-    ] = None,
+    from_format: Annotated[str | None, options.option("FORMAT", "The format on stdin, such as bif.", "--from")] = None,
+    to_format: Annotated[str | None, options.option("FORMAT", "The format on stdout, such as bif.", "--to")] = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Write a network in another format, which the suffix says.
+    """Write a network in another format. The suffix of the output file gives the format.
 
     Probabilities keep every digit. JSON also keeps the class and the types of the states; elsewhere they are text.
 
-    A character that a format has no place for in a name becomes its code, _0xHH_, and comes back when it is read.
+    A character that a format does not allow in a name is written as its code, _0xHH_, and read back as the character.
 
     Examples:
 
@@ -52,8 +47,7 @@ def convert(
     """
     from tanager.files.network_file import network_kind, network_suffix, read_network, write_network
 
-    if as_json and output == STREAM:
-        raise OptionError("--json and OUT - would both print to stdout.", hint="give the network a file.")
+    check_stdout(as_json, output)
     read_suffix = stream_suffix(source, from_format, "--from")
     write_suffix = stream_suffix(output, to_format, "--to")
     kind = network_kind(output + write_suffix)
@@ -79,24 +73,21 @@ def tune(
     expert: Annotated[str, typer.Argument(metavar="NETWORK", help=f"The expert's network: {FORMATS}.")],
     data: options.Data,
     query: Annotated[
-        list[str],
-        typer.Option("--query", "-q", metavar="NODE", help="The node to tune for; repeat it for several together."),
+        list[str], options.option("NODE", "The node to tune for; repeat it for several together.", "--query", "-q")
     ],
     output: Annotated[str | None, options.output(f"Where the tuned network goes: {FORMATS}; - is stdout.")] = None,
-    to_format: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="The format on stdout, such as bif.")
-    ] = None,
+    to_format: Annotated[str | None, options.option("FORMAT", "The format on stdout, such as bif.", "--to")] = None,
     parameters: Annotated[
-        str, typer.Option(help="conditional: P(query | rest). likelihood-gradient: P(all cells).")
+        str, options.option(None, "conditional: P(query | rest). likelihood-gradient: P(all cells).")
     ] = "conditional",
     strength: Annotated[
-        str, typer.Option(help="Rows the expert's tables are worth; auto chooses on held-out folds.")
+        str, options.option(None, "How many rows the expert's tables count as; auto chooses on held-out folds.")
     ] = "auto",
-    folds: Annotated[int, typer.Option(help="Parts the rows are split into, each held out once.")] = 5,
+    folds: Annotated[int, options.option(None, "Parts the rows are split into, each held out once.")] = 5,
     seed: options.Seed = 0,
     missing: options.Missing = None,
     impossible: Annotated[
-        str, typer.Option(help="Rows of probability zero under the network: raise an error, or skip them.")
+        str, options.option(None, "Rows of probability zero under the network: raise an error, or skip them.")
     ] = "raise",
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -105,8 +96,8 @@ def tune(
 
     The columns of the table are nodes. A node that is no column is hidden; cells may be missing.
 
-    Printed are log-loss (nats) and error of the query before and after, on held-out folds, and which tables moved
-    most: a large move points at a poor part of the structure.
+    It prints the log-loss and the error of the query before and after, on held-out folds, and the tables that changed
+    most. A large change points at a poor part of the structure.
 
     Examples:
 
@@ -117,16 +108,11 @@ def tune(
     from tanager.files.network_file import network_kind, read_network, write_network
     from tanager.tuning.tune import tune as tune_network
 
-    if as_json and output == STREAM:
-        raise OptionError("--json and -o - would both print to stdout.", hint="give the network a file.")
+    check_stdout(as_json, output)
     suffix = stream_suffix(output or "", to_format, "--to")
-    target = (
-        nullcontext()
-        if output is None
-        else output_file(output, suffix, network_kind(output + suffix), [expert, data], force)
-    )
+    kind = None if output is None else network_kind(output + suffix)
     worth = _strength(strength)
-    with target as path:
+    with optional_output(output, suffix, kind, [expert, data], force) as path:
         network = read_network(expert)
         with working(f"Reading {data}"):
             table = _read_columns(network, data, missing or ())

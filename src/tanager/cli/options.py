@@ -1,4 +1,4 @@
-"""The options that several commands share, each stated once, and the classifier they ask for."""
+"""The options that several commands share, each stated once; the classifier and the decision they ask for."""
 
 from __future__ import annotations
 
@@ -20,21 +20,34 @@ if TYPE_CHECKING:
 
     from tanager.check.preprocessing import Recipe
     from tanager.classifiers.base import TableClassifier
+    from tanager.decide import Decision, DecisionQuality
     from tanager.files.read_csv import CellRules
+    from tanager.metrics import Probabilities, Quality
     from tanager.table.schema import Category
 
 MODEL = "Model"
+HIDDEN_IN_START = ("engine", "device", "discretizer")
 WITH_OPTIONS = {"structure": "'kdb(k=3)'", "criterion": "'bdeu(ess=5)'", "parameters": "'frequency(alpha=2)'"}
+
+
+def option(metavar: str | None, help: str, *names: str, **more: Any) -> Any:
+    """An option; without names it is called as its parameter."""
+    return typer.Option(*names, metavar=metavar, help=help, **more)
 
 
 def output(help: str) -> Any:
     """The option that names the file to write."""
-    return typer.Option("--output", "-o", metavar="FILE", help=help)
+    return option("FILE", help, "--output", "-o")
 
 
 def _option(metavar: str | None, help: str, *names: str) -> Any:
     """An option of the model."""
-    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=MODEL)
+    return option(metavar, help, *names, rich_help_panel=MODEL)
+
+
+def _decides(metavar: str, help: str) -> Any:
+    """An option of the decision."""
+    return option(metavar, help, rich_help_panel="Decision")
 
 
 def _named(kind: str, **options: Any) -> Any:
@@ -53,44 +66,46 @@ OptionalData = Annotated[
     str | None, typer.Argument(metavar="[DATA]", help="Rows: a table as for predict; - is CSV on stdin.")
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `tanager fit` wrote.")]
-ClassColumn = Annotated[str, typer.Option("--class", "-c", metavar="COLUMN", help="The column to predict.")]
-OptionalClass = Annotated[str | None, typer.Option("--class", "-c", metavar="COLUMN", help="The column to predict.")]
+ClassColumn = Annotated[str, option("COLUMN", "The column to predict.", "--class", "-c")]
+OptionalClass = Annotated[str | None, option("COLUMN", "The column to predict.", "--class", "-c")]
 Missing = Annotated[
     list[str] | None,
-    typer.Option(
-        "--missing",
-        metavar="TEXT",
-        help="A text that means missing, such as unknown; may be repeated. In columns of numbers NA, ? and the like "
+    option(
+        "TEXT",
+        "A text that means missing, such as unknown; may be repeated. In columns of numbers NA, ? and the like "
         "are recognised, unless '' is among the texts.",
+        "--missing",
     ),
 ]
 Drop = Annotated[
-    list[str] | None,
-    typer.Option("--drop", metavar="COLUMN", help="A column to leave out, such as a customer number; may be repeated."),
+    list[str] | None, option("COLUMN", "A column to leave out, such as a customer number; may be repeated.", "--drop")
 ]
-NoDecision = Annotated[bool, typer.Option("--no-decision", help="The most probable class, whatever the model decides.")]
+NoDecision = Annotated[
+    bool, option(None, "Predict the most probable class; ignore costs and threshold.", "--no-decision")
+]
 Stream = Annotated[
     bool | None,
-    typer.Option(
+    option(
+        None,
+        "Read the file, or a folder of Parquet files, batch by batch; by default where memory is short.",
         "--stream/--no-stream",
-        help="Read the file, or a folder of Parquet files, batch by batch; by default where memory is short.",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file of another kind; never one that is read.")]
-Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="For everything drawn at random.")]
+Force = Annotated[bool, option(None, "Replace a file of another kind; never one that is read.", "--force")]
+Seed = Annotated[int, option(None, "For everything drawn at random.", min=0, max=2**32 - 1)]
 Event = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "CLASS",
+        "The class that matters: the share of its cases that is found, and of the alarms that are right.",
         "--event",
-        metavar="CLASS",
         show_default="the rarer of two classes",
-        help="The class that matters: how many of its cases are found, and how many alarms about it are right.",
     ),
 ]
 NoRows = Annotated[
-    bool, typer.Option("--no-rows", help="Leave the rows of the table out of the page; counts and curves stay.")
+    bool, option(None, "Leave the rows of the table out of the page; counts and curves stay.", "--no-rows")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, with every detail.")]
+AsJson = Annotated[bool, option(None, "Print JSON, with every detail.", "--json")]
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -126,20 +141,13 @@ class Reading:
     missing: Missing = None
     drop: Drop = None
     recipe: Annotated[
-        str | None,
-        typer.Option(
-            "--recipe", metavar="FILE", help="What to do to the table first: a file of `tanager check --fix`."
-        ),
+        str | None, option("FILE", "What to do to the table first: a file of `tanager check --fix`.", "--recipe")
     ] = None
     sheet: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", show_default="the one with the class", help="The sheet of an Excel workbook."),
+        str | None, option("NAME", "The sheet of an Excel workbook.", show_default="the one with the class")
     ] = None
     header_row: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", show_default="found", help="The row with the names of the columns, counted from 1."
-        ),
+        int | None, option("N", "The row with the names of the columns, counted from 1.", min=1, show_default="found")
     ] = None
 
     def rules(self, recipe: Recipe, class_column: str | None) -> CellRules:
@@ -166,7 +174,10 @@ class ModelOptions:
     structure: Annotated[str | None, _named("structure", show_default="no network: the additive model")] = None
     pairs: Annotated[
         str,
-        _option("N|auto", "Pairs of attributes in the additive model: so many, or as many as cross-validation takes."),
+        _option(
+            "N|auto",
+            "Pairs of attributes in the additive model: a maximum number, or 'auto': cross-validation chooses.",
+        ),
     ] = "auto"
     no_trees: Annotated[
         bool, _option(None, "No boosted trees in the additive model: every term can be read.", "--no-trees")
@@ -174,8 +185,7 @@ class ModelOptions:
     criterion: Annotated[str | None, _named("criterion", show_default="fcll, if the structure asks for one")] = None
     parameters: Annotated[str | None, _named("parameters", show_default="conditional, for a network")] = None
     categorical: Annotated[
-        list[str] | None,
-        _option("COLUMN,COLUMN|all", "Numeric columns whose numbers are categories; may be repeated."),
+        list[str] | None, _option("COLUMN,COLUMN|all", "Numeric columns whose numbers are categories; may be repeated.")
     ] = None
     discretizer: Annotated[str | None, _named("discretizer", show_default="mdlp for networks, else quantiles")] = None
     engine: Annotated[str, _named("engine")] = "auto"
@@ -187,15 +197,15 @@ class ModelOptions:
         list[str] | None,
         _option(
             "CLASS=WEIGHT|balanced",
-            "Rows of the class count as so many; may be repeated. --cost of fit leaves probabilities as they are.",
+            "Each row of the class has this weight; may be repeated. --cost of fit leaves probabilities as they are.",
         ),
     ] = None
     monotone: Annotated[
         list[str] | None,
         _option(
             "COLUMN=+1|-1",
-            "The probability of the second of two classes (in the order of their names) never falls, or never rises, "
-            "along this column, whatever the others hold; may be repeated. For the additive model, then without trees.",
+            "The probability of the second of two classes (in the order of their names) never falls (+1) or never "
+            "rises (-1) along this column; may be repeated. For the additive model, which then has no trees.",
         ),
     ] = None
     seed: Seed = 0
@@ -282,6 +292,146 @@ class ModelOptions:
         return [name.strip() if name not in columns else name for entry in parts for name in entry]
 
 
+def classes_of(labels: NDArray[np.generic]) -> list[Category]:
+    """The classes of the rows that have one."""
+    import numpy as np
+
+    from tanager.table.training_table import missing_labels
+
+    classes: list[Category] = np.unique(labels[~missing_labels(labels)]).tolist()
+    return classes
+
+
+@dataclass(frozen=True)
+class WantedDecision:
+    """The options of a decision; at most one of costs (with a price), threshold, sensitivity and specificity."""
+
+    cost: Annotated[
+        list[str] | None,
+        _decides(
+            "TRUE:DECIDED=COST",
+            "The cost of an error, such as ill:healthy=10 for an ill person predicted as healthy; may be repeated. "
+            "Other errors cost 1. The decision has the least expected cost.",
+        ),
+    ] = None
+    ask: Annotated[
+        float | None,
+        _decides(
+            "PRICE", "Ask a person, at this price, if every class has a higher expected cost; the class is then empty."
+        ),
+    ] = None
+    threshold: Annotated[
+        str | None, _decides("CLASS=P", "Decide for the class where its probability is at least P.")
+    ] = None
+    sensitivity: Annotated[
+        str | None,
+        _decides("CLASS=SHARE", "The highest threshold that this share of the class's rows reaches, on rows held out."),
+    ] = None
+    specificity: Annotated[
+        str | None,
+        _decides("CLASS=SHARE", "The lowest threshold below which this share of the other rows is, on rows held out."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        kinds = {"--cost or --ask": self.cost or self.ask is not None, "--threshold": self.threshold}
+        kinds |= {"--sensitivity": self.sensitivity, "--specificity": self.specificity}
+        named = [name for name, value in kinds.items() if value]
+        if len(named) > 1:
+            raise OptionError(
+                f"{' and '.join(named)} each say by themselves what is decided.", hint="give one of them."
+            )
+
+    @property
+    def is_wanted(self) -> bool:
+        return any(value is not None for value in vars(self).values())
+
+    @property
+    def is_tuned(self) -> bool:
+        return bool(self.sensitivity or self.specificity)
+
+    def check(self, labels: NDArray[np.generic]) -> None:
+        """Refuse classes that no row has, and other mistakes, before anything is learnt."""
+        if not self.is_wanted:
+            return
+        classes = classes_of(labels)
+        if self.is_tuned:
+            self._share(classes)
+        else:
+            self._decision(classes)
+
+    def check_held_out(self, any_held_out: bool) -> None:
+        """Refuse a threshold that is to be tuned where no rows are held out for it."""
+        if self.is_tuned and not any_held_out:
+            raise OptionError(
+                "no rows are held out to tune a threshold on.",
+                hint="leave out --no-validate and --stream, or give a --threshold or costs.",
+            )
+
+    def decide(self, clf: TableClassifier, quality: Quality | None) -> DecisionQuality | None:
+        """Make a model decide so, and measure that on the rows held out; None without them, or if nothing is wanted."""
+        from tanager.decide import measure_decision
+
+        classes = clf.classes_.tolist()
+        if not self.is_wanted:
+            return None
+        self.check_held_out(quality is not None)
+        if quality is None:
+            clf.decision_ = self._decision(classes)
+            return None
+        held_out = quality.predictions.probabilities, quality.predictions.class_codes
+        clf.decision_ = self._tuned(classes, *held_out) if self.is_tuned else self._decision(classes)
+        return measure_decision(clf.decision_, *held_out)
+
+    def _decision(self, classes: list[Category]) -> Decision:
+        from tanager.decide import CostDecision, ThresholdDecision
+        from tanager.decide.decision import read_costs, read_price
+
+        if self.threshold is None:
+            costs: dict[tuple[Category, Category], float] = {}
+            for text in self.cost or ():
+                mistake, cost = _read_cost(text, classes)
+                if costs.setdefault(mistake, cost) != cost:
+                    words = f"--cost says twice, and differently, what {mistake[0]}:{mistake[1]} costs."
+                    raise OptionError(words, hint="give it once.")
+            return CostDecision(tuple(classes), read_costs(costs, classes), read_price(self.ask))
+        name, threshold = read_class_number("--threshold", self.threshold)
+        if not 0.0 <= threshold <= 1.0:
+            raise OptionError(f"--threshold {threshold:g} is reached by no row, or by all; expected 0 to 1.")
+        return ThresholdDecision(tuple(classes), find_class("--threshold", name, classes), threshold)
+
+    def _tuned(
+        self, classes: list[Category], probabilities: Probabilities, class_codes: NDArray[np.integer]
+    ) -> Decision:
+        from tanager.decide import ThresholdDecision, tune_for_sensitivity, tune_for_specificity
+
+        tune = tune_for_sensitivity if self.sensitivity else tune_for_specificity
+        label, wanted = self._share(classes)
+        threshold = tune(probabilities, class_codes, classes.index(label), wanted)
+        return ThresholdDecision(tuple(classes), label, threshold)
+
+    def _share(self, classes: list[Category]) -> tuple[Category, float]:
+        """The class that a threshold is tuned for, and the share wanted."""
+        from tanager.decide.decision import check_share
+
+        option, text = ("--sensitivity", self.sensitivity) if self.sensitivity else ("--specificity", self.specificity)
+        name, wanted = read_class_number(option, text or "")
+        check_share(option, wanted)
+        return find_class(option, name, classes), wanted
+
+
+def _read_cost(text: str, classes: list[Category]) -> tuple[tuple[Category, Category], float]:
+    """TRUE:DECIDED=COST; a class may have a colon in its name."""
+    pair, cost = read_class_number("--cost", text)
+    if ":" not in pair:
+        raise OptionError(f"--cost {text!r} is not valid; expected TRUE:DECIDED=COST, such as ill:healthy=10.")
+    written = {str(label) for label in classes}
+    places = [place for place, letter in enumerate(pair) if letter == ":"]
+    known = [place for place in places if pair[:place] in written and pair[place + 1 :] in written]
+    place = (known or places)[0]
+    true, decided = (find_class("--cost", name, classes) for name in (pair[:place], pair[place + 1 :]))
+    return (true, decided), cost
+
+
 def find_class(option: str, text: str, classes: Sequence[Category]) -> Category:
     """The class that is written so."""
     written: dict[str, Category] = {str(label): label for label in classes}
@@ -305,6 +455,7 @@ class Command(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         names = registered_names()
         for option in self.params:
+            option.hidden = self.name == "start" and option.name in HIDDEN_IN_START  # type: ignore[attr-defined]
             if option.name in names and getattr(option, "rich_help_panel", None) == MODEL:
                 example = f" (options: {WITH_OPTIONS[option.name]})" if option.name in WITH_OPTIONS else ""
                 option.help = ", ".join(names[option.name]) + example  # type: ignore[attr-defined]

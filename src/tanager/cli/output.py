@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tanager.errors import FileError
+from tanager.errors import FileError, OptionError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -48,6 +48,24 @@ def output_file(path: str, suffix: str, kind: OutputKind, reads: Iterable[str | 
         yield str(file)
         sys.stdout.buffer.write(file.read_bytes())
         sys.stdout.buffer.flush()
+
+
+@contextmanager
+def optional_output(
+    path: str | None, suffix: str, kind: OutputKind | None, reads: Iterable[str | None], force: bool
+) -> Iterator[str | None]:
+    """As `output_file`; None where no file is to be written."""
+    if path is None or kind is None:
+        yield None
+        return
+    with output_file(path, suffix, kind, reads, force) as file:
+        yield file
+
+
+def check_stdout(as_json: bool, output: str | None) -> None:
+    """Refuse --json where the file that is written goes to standard output too."""
+    if as_json and output == STREAM:
+        raise OptionError("--json and the output - would both print to stdout.", hint="name a file for the output.")
 
 
 def new_table(words: Sequence[str], figures: Sequence[str]) -> Table:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from tanager.cli import options
 from tanager.cli.output import STREAM
@@ -18,7 +15,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tanager.classifiers.base import TableClassifier
-    from tanager.metrics import Probabilities
 
 
 def predict(
@@ -26,19 +22,18 @@ def predict(
     data: options.Data,
     output: Annotated[str, options.output(".csv, .tsv or .parquet; - is CSV on stdout.")] = STREAM,
     proba: Annotated[
-        bool, typer.Option("--proba", help="Also the probability of every class, beside the class.")
+        bool, options.option(None, "Also the probability of every class, beside the class.", "--proba")
     ] = False,
     interval: Annotated[
         float | None,
-        typer.Option(
-            metavar="LEVEL",
-            help="Also an interval of every probability that holds the truth so often, such as 0.9; needs a model of "
+        options.option(
+            "LEVEL",
+            "Also an interval of every probability at this level, such as 0.9; needs a model of "
             "`tanager fit --intervals`.",
         ),
     ] = None,
     keep: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="A column to keep, such as a customer number; may be repeated."),
+        list[str] | None, options.option("COLUMN", "A column to keep, such as a customer number; may be repeated.")
     ] = None,
     no_decision: options.NoDecision = False,
     missing: options.Missing = None,
@@ -49,7 +44,7 @@ def predict(
     """Predict the class of every row of a table.
 
     Columns are found by name: the table may have others too, in any order. There is a line for every row, in the order
-    of the table. In CSV and TSV a text that a spreadsheet would take for a formula begins with an apostrophe. A model
+    of the table. In CSV and TSV an apostrophe stands before a text that a spreadsheet would take for a formula. A model
     that was fitted with costs or a threshold decides by them; the class is empty where a person is to be asked.
 
     Examples:
@@ -81,78 +76,54 @@ def predict(
     if no_decision:
         clf.decision_ = None
     kept = list(dict.fromkeys(keep or ()))
-    columns = _Columns(clf, kept, proba or interval is not None, interval)
-    names = columns.names
+    names = _column_names(clf, kept, proba or interval is not None, interval)
     written = [escape_formula(name) for name in names] if is_text and not as_json else names
     check_output(output, table_kind(written), reads=[model, data], force=force)
     if not as_json and streams(data, stream):
         with working(f"Predicting {data} batch by batch"), table_writer(output) as write:
             for rows in read_row_batches(data, clf, missing, kept):
-                predicted = columns.predict(rows)
+                predicted = _predict_rows(clf, rows, kept, names, interval)
                 write(escape_formulas(predicted) if is_text else predicted)
         return
     X, _ = read_rows(data, clf, missing, kept)
     with working(f"Predicting {X.num_rows:,} rows"):
-        result = columns.predict(X)
+        result = _predict_rows(clf, X, kept, names, interval)
     if as_json:
         print(json.dumps(result.to_pylist(), indent=2, default=str))
     else:
         write_table(escape_formulas(result) if is_text else result, output)
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """The columns that are written: those to keep, the class, and what else is asked for.
+def _column_names(clf: TableClassifier, keep: Sequence[str], proba: bool, interval: float | None) -> list[str]:
+    """The columns to keep, the class, and the probability of every class, with the ends of its interval."""
+    from tanager.classifiers.base import check_intervals
 
-    proba     whether the probability of every class is
-    interval  level of the intervals of the probabilities; None where no intervals are
-    """
+    if interval is not None:
+        check_intervals(clf, interval)
+    target = clf.model_.nodes[-1]
+    ends = ("",) if interval is None else ("", " lower", " upper")
+    predicted = [target, *(f"P({target}={label}){end}" for label in clf.classes_ if proba for end in ends)]
+    for name in keep:
+        if name in predicted:
+            raise OptionError(f"--keep {name!r} has the name of a column that is predicted.", hint="rename it in DATA.")
+    return [*keep, *predicted]
 
-    clf: TableClassifier
-    keep: Sequence[str]
-    proba: bool
-    interval: float | None
 
-    def __post_init__(self) -> None:
-        for name in self.keep:
-            if name in self.names[len(self.keep) :]:
-                raise OptionError(
-                    f"--keep {name!r} has the name of a column that is predicted.", hint="rename it in DATA."
-                )
-        if self.interval is not None:
-            from tanager.classifiers.base import check_intervals
+def _predict_rows(
+    clf: TableClassifier, rows: pa.Table, keep: Sequence[str], names: list[str], interval: float | None
+) -> pa.Table:
+    """The columns of these names."""
+    import pyarrow as pa
 
-            check_intervals(self.clf, self.interval)
-
-    @property
-    def names(self) -> list[str]:
-        target = self.clf.model_.nodes[-1]
-        ends = ("",) if self.interval is None else ("", " lower", " upper")
-        predicted = [
-            target,
-            *(f"P({target}={label}){end}" for label in self.clf.classes_ if self.proba for end in ends),
-        ]
-        return [*self.keep, *predicted]
-
-    def predict(self, rows: pa.Table) -> pa.Table:
-        """The columns of these rows."""
-        import pyarrow as pa
-
-        clf = self.clf
-        X = rows.select(clf.feature_names_in_.tolist())
-        labels = clf.predict(X)
-        if clf.decision_ is not None:  # a person may be asked about every row of a batch
-            labels = pa.array(labels.tolist(), type=pa.array(clf.classes_.tolist()).type)
-        columns = [*(rows.column(name) for name in self.keep), labels]
-        if self.proba:
-            columns += self._probabilities(X)
-        return pa.table(columns, names=self.names)
-
-    def _probabilities(self, X: pa.Table) -> list[Probabilities]:
-        """A column for every class or, with intervals, three."""
-        probabilities = self.clf.predict_proba(X)
-        if self.interval is None:
-            return list(probabilities.T.copy())
-        interval = self.clf.predict_interval(X, self.interval)
-        each = zip(probabilities.T.copy(), interval.lower.T.copy(), interval.upper.T.copy(), strict=True)
-        return [column for columns in each for column in columns]
+    X = rows.select(clf.feature_names_in_.tolist())
+    labels = clf.predict(X)
+    if clf.decision_ is not None:  # a person may be asked about every row of a batch
+        labels = pa.array(labels.tolist(), type=pa.array(clf.classes_.tolist()).type)
+    columns = [*(rows.column(name) for name in keep), labels]
+    if len(names) > len(columns):
+        parts = [clf.predict_proba(X)]
+        if interval is not None:
+            ends = clf.predict_interval(X, interval)
+            parts += [ends.lower, ends.upper]
+        columns += [column for of_class in zip(*(part.T.copy() for part in parts), strict=True) for column in of_class]
+    return pa.table(columns, names=names)

@@ -1,31 +1,84 @@
-"""`tanager start`: from a table as it comes to a model and a page about it, in one command."""
+"""`tanager check`: the issues of a table; `tanager start`: from the table to a model and a page, in one command."""
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tanager.cli import options
+from tanager.cli.output import optional_output
 from tanager.errors import DataError, OptionError
 from tanager.registry import list_names
+from tanager.runtime.progress import working
 
 if TYPE_CHECKING:
-    from tanager.check.checkup import Checkup
-    from tanager.check.preprocessing import Recipe
-    from tanager.classifiers.base import TableClassifier
-    from tanager.metrics import Quality
+    import pyarrow as pa
 
-CLASS_NAMES = ("class", "target", "label", "outcome", "diagnosis", "y")
+    from tanager.check.checkup import Checkup, Finding
+    from tanager.check.preprocessing import Recipe, Step
+    from tanager.cli.training_data import NamedLabels
+
+CLASS_NAMES = (
+    "class", "target", "label", "outcome", "diagnosis", "y", "result", "status", "default", "churn", "survived",
+    "response", "ergebnis",
+)  # fmt: skip
 """Names of columns that are taken as the class without a question."""
+MOST_ROUNDS = 5
+"""How often the table is checked anew after fixes, which may uncover another issue."""
+WIDTH, MARGIN = 100, 9
+"""Of the lines printed, and of the words that they begin with."""
 MOST_CLASSES = 20
 """A column with more distinct values is not proposed as the class."""
 MAX_WARNINGS = 3
 """Issues of high severity that are named."""
+
+
+@options.grouped
+def check(
+    data: options.Data,
+    reading: options.Reading,
+    class_column: options.OptionalClass = None,
+    fix: Annotated[str | None, options.option("FILE", "Write a recipe for `fit --recipe` (JSON).", "--fix")] = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """List the issues of a table: the type of each column, what may be wrong, and the option that fixes it.
+
+    The most severe issue comes first. A recipe has the fixes that need no decision: it drops identifiers, reads numbers
+    and dates that are text, and merges spellings. It is a file that you can read and change.
+
+    Examples:
+
+      tanager check patients.xlsx --class outcome
+      tanager check patients.xlsx --class outcome --fix recipe.json
+      tanager check patients.xlsx --class outcome --recipe recipe.json
+      tanager check patients.csv --class outcome --drop name --missing unknown --json
+    """
+    from tanager.cli.training_data import check_file
+    from tanager.files.json_file import RECIPE, save_recipe
+
+    with optional_output(fix, ".json", RECIPE, [data, reading.recipe], force) as path:
+        with working(f"Checking {data}"):
+            checkup, recipe = check_file(data, class_column, reading)
+        if path is not None:
+            save_recipe(recipe, path)
+    if fix == "-":
+        return
+    print(json.dumps({**checkup.to_dict(), "recipe": recipe.to_dict()}, indent=2) if as_json else checkup)
+    if fix is not None and not as_json:
+        of_class = [] if class_column is None else ["--class", class_column]
+        print(f"\n{fix}: {recipe.summary}")
+        print(f"Look again: {shlex.join(['tanager', 'check', data, *of_class, '--recipe', fix])}")
+        print(f"Then learn: {shlex.join(['tanager', 'fit', data, *of_class, '--recipe', fix, '-o', 'model.json'])}")
 
 
 @options.grouped
@@ -49,15 +102,14 @@ def start(
       tanager start patients.xlsx --class outcome
       tanager start patients.csv --class outcome --drop name --missing unknown
     """
-    from tanager.check import check
-    from tanager.cli.decision import classes_of
-    from tanager.cli.fit import fit_rows
-    from tanager.cli.report import write_page_of
-    from tanager.cli.training_data import check_file, read_unchecked, streams
+    from tanager.cli.fit import fit_rows, model_in_words
+    from tanager.cli.report import page_line, write_page_of
+    from tanager.cli.training_data import check_file, streams
     from tanager.files.json_file import save_recipe
     from tanager.files.model_file import save_model
-    from tanager.report.model_card import plural
-    from tanager.runtime.progress import working
+    from tanager.metrics.quality import headline
+    from tanager.report.json_page import plural
+    from tanager.report.quality_section import no_better
 
     if data == "-":
         raise OptionError("start writes its files beside DATA, and standard input has no place.", hint="name a file.")
@@ -67,19 +119,26 @@ def start(
         raise DataError(f"{data!r} takes more than half of the memory that is left.", hint=hint)
     target, how = (class_column, "as --class says") if class_column else _find_class(data, reading)
     with working(f"Checking {data}"):
-        checkup, recipe = check_file(data, target, reading)
-    recipe = _ask_about_fixes(checkup, recipe)
-    X, y = read_unchecked(data, target, reading, recipe)
-    print(f"Read     {data}{checkup.place}: {plural(X.num_rows, 'row')}, {plural(X.num_columns, 'attribute')}")
-    checked = check(X, y)
-    y.issues = tuple(map(str, checked.of_severity("high")))  # for the model and the page
-    _print_findings(data, target, how, files["recipe"], recipe, checked)
-    asked = None if event is None else options.find_class("--event", event, classes_of(y))
+        checkup, _ = check_file(data, target, reading)
+    _refuse_class(checkup)
+    recipe, X, y, checked = _fix(data, target, reading, checkup)
+    _print("Read", f"{data}{checkup.place}: {plural(X.num_rows, 'row')}, {plural(X.num_columns, 'attribute')}")
+    _print("Class", f"{target!r} ({how}): {checked.classes}")
+    _print("Fixed", recipe.summary)
+    _print_findings(checked, ["tanager", "check", data, "--class", target, "--recipe", files["recipe"]])
+    asked = None if event is None else options.find_class("--event", event, options.classes_of(y))
     clf, quality = fit_rows(X, y, kind, event=asked)
     save_recipe(recipe, files["recipe"])
     save_model(clf, files["model"], quality=quality, recipe=recipe)
     write_page_of(files["model"], data, X, y, files["page"], not no_rows)
-    _print_results(clf, kind.structure, quality, files, Path(data).suffix, not no_rows)
+    _print("Model", model_in_words(clf, kind.structure))
+    _print("Quality", "not cross-validated" if quality is None else headline(quality))
+    if quality is not None and (words := no_better(quality)):
+        _print("Warning", words)
+    _print("Open", page_line(files["page"], not no_rows))
+    new = f"new{Path(data).suffix}"
+    print(f"{'Next':<{MARGIN}}{shlex.join(['tanager', 'predict', files['model'], new, '-o', 'predictions.csv'])}")
+    print(f"{'':<{MARGIN}}{shlex.join(['tanager', 'explain', files['model'], new])}")
 
 
 def _free_files(data: str) -> dict[str, str]:
@@ -88,23 +147,19 @@ def _free_files(data: str) -> dict[str, str]:
 
     file = check_readable(data)
     stem = Path(file.name.removesuffix(".gz")).stem
-    number = 1
-    while True:
-        end = "" if number == 1 else f"-{number}"
-        names = {"model": "model{}.json", "page": "report{}.html", "recipe": "recipe{}.json"}
-        files = {what: file.with_name(f"{stem}-{name.format(end)}") for what, name in names.items()}
-        if not any(path.exists() for path in files.values()):
-            break
-        number += 1
+    names = {"model": "model{}.json", "page": "report{}.html", "recipe": "recipe{}.json"}
+    ends = chain([""], (f"-{number}" for number in count(2)))
+    proposed = ({what: file.with_name(f"{stem}-{name.format(end)}") for what, name in names.items()} for end in ends)
+    files = next(paths for paths in proposed if not any(path.exists() for path in paths.values()))
     check_writable(files["model"])
     return {what: str(path) for what, path in files.items()}
 
 
 def _find_class(data: str, reading: options.Reading) -> tuple[str, str]:
     """The column to predict and how it was found: by its name, or by the answer to a question."""
-    from tanager.cli.training_data import read_as_written
+    from tanager.files.read_table import read_table
 
-    table = read_as_written(data, reading)
+    table = read_table(data, reading.rules(reading.preprocessing(None), None))
     names = table.column_names
     called = [name for name in names if name.strip().lower() in CLASS_NAMES]
     if len(called) == 1:
@@ -123,56 +178,84 @@ def _find_class(data: str, reading: options.Reading) -> tuple[str, str]:
     return name, "as answered"
 
 
-def _ask_about_fixes(checkup: Checkup, recipe: Recipe) -> Recipe:
-    """The preprocessing, less or more what a person decides: spellings of the class as one, revealing columns out."""
-    from tanager.check.preprocessing import Drop
-
-    if not _on_terminal():
-        return recipe
-    steps = list(recipe.steps)
-    for finding in checkup.findings:
-        merges = [step for step in finding.steps if step.name == "merge" and step.column == checkup.target]
-        if merges and not typer.confirm(f"The class {finding.what}. Take these as one?", default=True, err=True):
-            steps.remove(merges[0])
-        if finding.reveals_class and finding.column not in recipe.dropped:
-            words = str(finding).removesuffix(": is it known before the class is?")
-            question = f"The {words}. It may be known only after the class is. Leave it out?"
-            if typer.confirm(question, default=True, err=True):
-                steps.append(Drop(finding.column or ""))
-    return replace(recipe, steps=tuple(steps))
+def _refuse_class(checkup: Checkup) -> None:
+    """Refuse a class of one value, and a quantity, before anything else is said."""
+    of_class = checkup.columns[-1]
+    if of_class.distinct == 1:
+        value = checkup.classes.removesuffix(" 100 %")
+        hint = "name another column with --class."
+        raise DataError(f"the class {of_class.name!r} has one value, {value!r}; a model needs two or more.", hint=hint)
+    if any(finding.topic == "quantity" for finding in checkup.findings):
+        words = f"{of_class.name!r} holds {of_class.distinct:,} different numbers: it is a quantity."
+        raise DataError(f"{words} Tanager predicts classes.", hint="group its values in the table.")
 
 
-def _print_findings(data: str, target: str, how: str, recipe_file: str, recipe: Recipe, checked: Checkup) -> None:
-    """The table after the fixes: its class, what was fixed, the worst that is left, and the command that shows all."""
-    print(f"Class    {target!r} ({how}): {checked.classes}")
-    print(f"Fixed    {recipe.summary}")
-    worst = checked.of_severity("high")
-    for finding in worst[:MAX_WARNINGS]:
-        print(f"Warning  {finding.line}")
-    more = len(worst[MAX_WARNINGS:]) + len(checked.of_severity("medium"))
+def _fix(
+    data: str, target: str, reading: options.Reading, checkup: Checkup
+) -> tuple[Recipe, pa.Table, NamedLabels, Checkup]:
+    """The preprocessing, the table after it, and its checkup: fixed until no fix is left that needs no decision."""
+    from tanager.check import check
+    from tanager.cli.training_data import read_unchecked
+
+    recipe = reading.preprocessing(target)
+    declined: set[Step] = set()
+    for _ in range(MOST_ROUNDS):
+        chosen = _choose_steps(checkup, declined)
+        recipe = replace(recipe, steps=tuple(dict.fromkeys([*recipe.steps, *chosen])))
+        X, y = read_unchecked(data, target, reading, recipe)
+        checkup = check(X, y)
+        if not set(checkup.recipe.steps) - declined - set(recipe.steps):
+            break
+    y.issues = tuple(finding.line for finding in checkup.of_severity("high"))  # for the model and the page
+    return recipe, X, y, checkup
+
+
+def _choose_steps(checkup: Checkup, declined: set[Step]) -> list[Step]:
+    """The fixes that need no decision; on a terminal a person decides about some, and offers are asked about."""
+    steps = [step for step in checkup.recipe.steps if step not in declined]
+    for finding in checkup.findings if _on_terminal() else ():
+        for step in finding.steps or finding.offered:
+            question = _question(finding, step, checkup.target)
+            if not question or step in declined:
+                continue
+            steps = [each for each in steps if each != step]
+            if typer.confirm(question, default=finding.topic != "code" or bool(finding.steps), err=True):
+                steps.append(step)
+            else:
+                declined.add(step)
+    return steps
+
+
+def _question(finding: Finding, step: Step, target: str | None) -> str:
+    """What a person is asked before a fix; "" where no decision is needed."""
+    from tanager.check.class_issues import KNOWN
+
+    words = str(finding)
+    sentence = f"{words[0].upper()}{words[1:]}"
+    if finding.topic == "leak":
+        return f"{sentence.removesuffix(KNOWN)}. It may be known only after the class is. Leave it out?"
+    if finding.topic == "code":
+        return f"{sentence.removesuffix(': is it missing?')}. Take it as missing?"
+    return f"The class {finding.what}. Take these as one?" if (step.name, step.column) == ("merge", target) else ""
+
+
+def _print_findings(checked: Checkup, command: Sequence[str]) -> None:
+    """The worst issues that are left after the fixes, codes that may mean missing, and the command that shows all."""
+    worst, others = checked.of_severity("high"), checked.of_severity("medium")
+    codes = [finding for finding in others if finding.topic == "code"]
+    for label, findings in ("Warning", worst[:MAX_WARNINGS]), ("Check", codes[:MAX_WARNINGS]):
+        for finding in findings:
+            _print(label, finding.line)
+    more = len(worst[MAX_WARNINGS:]) + len(others) - len(codes[:MAX_WARNINGS])
     if more:
-        command = shlex.join(["tanager", "check", data, "--class", target, "--recipe", recipe_file])
-        print(f"Check    {more} more {'issue' if more == 1 else 'issues'} to look at: {command}")
+        _print("Check", f"{more} more {'issue' if more == 1 else 'issues'} to look at:")
+        print(f"{'':<{MARGIN}}{shlex.join(command)}")
 
 
-def _print_results(
-    clf: TableClassifier,
-    structure: str | None,
-    quality: Quality | None,
-    files: dict[str, str],
-    suffix: str,
-    holds_rows: bool,
-) -> None:
-    from tanager.cli.fit import model_in_words
-    from tanager.cli.report import page_line
-    from tanager.metrics.quality import headline
-
-    measured = "not cross-validated" if quality is None else headline(quality)
-    print(f"Model    {model_in_words(clf, structure)}")
-    print(f"Quality  {' '.join(measured.split())}")
-    print(f"Open     {page_line(files['page'], holds_rows)}")
-    print(f"Next     {shlex.join(['tanager', 'predict', files['model'], f'new{suffix}', '-o', 'predictions.csv'])}")
-    print(f"         {shlex.join(['tanager', 'explain', files['model'], f'new{suffix}'])}")
+def _print(label: str, words: str) -> None:
+    """One line, or several where it is long; a command is printed whole, so that it can be copied."""
+    plain = " ".join(words.split())
+    print(fill(f"{label:<{MARGIN}}{plain}", WIDTH, subsequent_indent=" " * MARGIN, break_on_hyphens=False))
 
 
 def _on_terminal() -> bool:

@@ -57,16 +57,27 @@ def read_training_data(path: str, class_column: str, reading: Reading) -> tuple[
     return attributes, labels
 
 
-def read_as_written(path: str, reading: Reading) -> pa.Table:
-    """The table in a file before any preprocessing."""
-    return read_table(path, reading.rules(reading.preprocessing(None), None))
-
-
 def read_unchecked(path: str, class_column: str, reading: Reading, recipe: Recipe) -> tuple[pa.Table, NamedLabels]:
     """The attributes and the class column of a file after its preprocessing."""
+    return _split(_read_prepared(path, class_column, reading, recipe), class_column)
+
+
+def _read_prepared(path: str, class_column: str | None, reading: Reading, recipe: Recipe) -> pa.Table:
+    """The table in a file after its preprocessing, with its place in the file as metadata."""
     table = read_table(path, reading.rules(recipe, class_column))
-    check_training_columns(table.column_names, class_column, recipe, reading.drop or ())
-    return _split(recipe.apply(table), class_column)
+    if class_column is None:
+        _check_recipe(table.column_names, None, recipe, reading.drop or ())
+    else:
+        check_training_columns(table.column_names, class_column, recipe, reading.drop or ())
+    if not table.num_rows:
+        raise DataError(f"file {path!r} has a header and no rows.")
+    return recipe.apply(table).replace_schema_metadata(table.schema.metadata)
+
+
+def row_numbers(path: str, X: pa.Table) -> NDArray[np.intp]:
+    """The number of each row of a table that was read: as a spreadsheet counts them, else from 0."""
+    place = _place(path, X)
+    return np.arange(X.num_rows) + (place["header_row"] + 1 if place else 0)
 
 
 def _split(table: pa.Table, class_column: str) -> tuple[pa.Table, NamedLabels]:
@@ -121,25 +132,17 @@ def warn_findings(attributes: pa.Table, labels: NamedLabels) -> tuple[str, ...]:
     if len(worst) > MAX_FINDINGS:
         words = f"{len(worst) - MAX_FINDINGS} more such findings. Hint: tanager check shows them."
         warnings.warn(words, DataWarning, stacklevel=2)
-    return tuple(str(finding) for finding in worst)
+    return tuple(finding.line for finding in worst)
 
 
 def check_file(path: str, class_column: str | None, reading: Reading) -> tuple[Checkup, Recipe]:
     """The checkup of the table in a file after the preprocessing asked for, and that preprocessing with the fixes."""
     asked = reading.preprocessing(class_column)
-    table = read_table(path, reading.rules(asked, class_column))
-    if class_column is None:
-        _check_recipe(table.column_names, None, asked, reading.drop or ())
-    else:
-        check_training_columns(table.column_names, class_column, asked, reading.drop or ())
-    place = _place(path, table)
+    table = _read_prepared(path, class_column, reading, asked)
     zeros = _leading_zeros(path, table, reading.rules(asked, class_column))
-    table = asked.apply(table)
-    y = None
-    if class_column is not None:
-        y = table.column(class_column)
-        table = table.drop_columns([class_column])
-    checkup = replace(examine(read_columns(table), y, zeros, class_column), **place)
+    y = None if class_column is None else table.column(class_column)
+    X = table if class_column is None else table.drop_columns([class_column])
+    checkup = replace(examine(read_columns(X), y, zeros, class_column), **_place(path, table))
     return checkup, Recipe((*asked.steps, *checkup.recipe.steps), asked.missing, class_column)
 
 
@@ -240,7 +243,8 @@ def read_rows(
         target = clf.encoder_.schema.target.name
         rows = recipe.apply(table.select([*needed, *([target] if target in table.column_names else [])]))
         classes = np.array(rows.column(target).to_pylist()) if target in rows.column_names else None
-        return _with_columns(_check_numbers(rows.select(needed), clf), table.select(kept)), classes
+        X = _with_columns(_check_numbers(rows.select(needed), clf), table.select(kept))
+        return X.replace_schema_metadata(table.schema.metadata), classes
 
 
 def read_labelled_rows(
@@ -248,11 +252,8 @@ def read_labelled_rows(
 ) -> tuple[pa.Table, NDArray[np.generic] | None]:
     """As `read_rows`; where the file has the class column, only the rows that have a class."""
     X, y = read_rows(path, clf, missing)
-    return (X, None) if y is None else rows_with_class(X, y, clf)
-
-
-def rows_with_class(X: pa.Table, y: NDArray[np.generic], clf: TableClassifier) -> tuple[pa.Table, NDArray[np.generic]]:
-    """The rows that have a class, and their classes; a warning counts the others."""
+    if y is None:
+        return X, None
     y, labelled = labelled_rows(X, y, clf.classes_)
     return X.take(labelled), y
 

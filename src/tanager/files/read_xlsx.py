@@ -54,7 +54,7 @@ MOST_DIGITS, MOST_LETTERS = 7, 3
 
 
 def read_xlsx(file: Path, cells: CellRules) -> pa.Table:
-    """The table in the largest sheet that has the columns expected, or in the first with a table; a warning names it.
+    """The table in the largest sheet that has the columns expected, or in the largest table; a warning names it.
 
     A cell merged over several rows stands in each of them.
     """
@@ -63,7 +63,8 @@ def read_xlsx(file: Path, cells: CellRules) -> pa.Table:
     if not sheets:
         raise FileError(f"{where} is empty.", hint="expected a row with the column names, then the rows.")
     sheet = max((each for each in sheets if each.has(cells.expected)), key=lambda each: len(each.rows), default=None)
-    sheet = sheet or next((each for each in sheets if each.is_table), sheets[0])
+    tables = [each for each in sheets if each.is_table]
+    sheet = sheet or max(tables, key=lambda each: len(each.rows), default=sheets[0])
     if len(sheets) > 1:
         others = list_names([each.name for each in sheets if each is not sheet], 3)
         words = f"{where} has {len(sheets)} sheets; {sheet.name!r} is read, not {others}. Hint: --sheet names another."

@@ -1,23 +1,25 @@
-"""The rows on the page: their codes, histograms of each column, data checks, and associations of columns."""
+"""The rows on the page: their codes, histograms of each column, and data checks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
-from typing import cast
+from typing import Any, cast
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.additive.model import AdditiveModel
 from tanager.arrays import Array, Codes
-from tanager.check import check
+from tanager.check.examine import examine
 from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.errors import DataError
 from tanager.network.network import Network
+from tanager.registry import list_names
 from tanager.report.json_page import Json, number, pack
 from tanager.table.columns import Column, NumericColumn, RawTable, missing_cells
+from tanager.table.read_columns import read_mixed
 from tanager.table.schema import ColumnSchema, format_values
 from tanager.table.training_table import read_rows
 
@@ -26,27 +28,30 @@ MAX_ROW_BYTES = 1_000_000
 BARS = 28
 MAX_STATES_LISTED = 20
 MAX_CLASSES_APART = 6
-MAX_COLUMNS, MAX_ROWS, MAX_LISTED = 100, 5_000, 15
-"""Columns, the strongest first, and rows that associations are computed of; associations that are listed."""
-FEWEST_IN_STATE = 10
-WEAKEST = 0.2
-"""Cramér's V below which an association is not listed."""
 
 
 @dataclass(frozen=True)
 class PageRows:
-    """Rows as read, as codes of all attributes of the network, and their P(class | row); their classes if known."""
+    """Rows as read, as codes of all attributes of the network, and their P(class | row); their classes if known.
+
+    numbers  (n_rows,) what people call each row: its number in its file, ascending, or counted from 0
+    """
 
     table: RawTable
     codes: Codes
     proba: Array
     class_codes: NDArray[np.intp] | None
+    numbers: NDArray[np.integer]
 
     @classmethod
-    def read(cls, clf: TableClassifier, X: object, y: ArrayLike | None) -> PageRows:
+    def read(
+        cls, clf: TableClassifier, X: object, y: ArrayLike | None, numbers: NDArray[np.integer] | None = None
+    ) -> PageRows:
+        _check_columns(clf, X)
         table, codes = encode_table(clf, X)
         labels = None if y is None else read_rows(table, y, None, clf.classes_).class_codes.astype(np.intp)
-        return cls(table, codes, np.exp(clf.missing_rule_.log_posterior(codes)), labels)
+        numbers = np.arange(table.n_rows) if numbers is None else numbers
+        return cls(table, codes, np.exp(clf.missing_rule_.log_posterior(codes)), labels, numbers)
 
     @cached_property
     def thinned(self) -> tuple[str, int]:
@@ -74,6 +79,7 @@ class PageRows:
             "kept": len(kept),
             "bytes": self.codes.dtype.itemsize,
             "codes": self.thinned[0],
+            "numbers": pack(np.diff(self.numbers[kept], prepend=0).astype(np.uint32)),
             "classes": None if codes is None else pack(codes[kept].astype(np.uint16)),
             "wrong": None if wrong is None else pack(np.flatnonzero(np.isin(kept, wrong)).astype(np.uint32)),
             "numeric": list(numeric),
@@ -81,21 +87,32 @@ class PageRows:
         }
 
 
+def _check_columns(clf: TableClassifier, X: Any) -> None:
+    """Refuse a frame without all columns of the model, by their names."""
+    schema = clf.encoder_.schema
+    if schema.named and nw.dependencies.is_into_dataframe(X):
+        present = set(map(str, nw.from_native(X, eager_only=True).columns))
+        absent = [column.name for column in schema.attributes if column.name not in present]
+        if absent:
+            raise DataError(f"X lacks the column{'s'[: len(absent) != 1]} {list_names(absent)}.")
+
+
 def describe_data(clf: TableClassifier, X: object, y: ArrayLike | None, rows: PageRows | None) -> dict[str, Json]:
-    """The columns of the rows, the issues that data checks find in them, and their associations."""
+    """The columns of the rows and the issues that data checks find in them."""
     if rows is None:
-        return {"columns": None, "class_groups": None, "findings": None, "associations": None}
+        return {"columns": None, "class_groups": None, "findings": None}
     network = cast(Network | AdditiveModel, clf.model_)
-    ranked = np.argsort(-clf.feature_importances_, kind="stable").tolist()
     try:
-        findings = check(X, y).findings
+        findings = examine(read_mixed(X), y, class_name=network.nodes[-1]).findings
     except DataError:  # a table that is fine to predict, such as one without rows
         findings = ()
     return {
         "columns": summarize_columns(rows, network),
         "class_groups": [list(group) for group in group_classes(rows.class_codes, network.n_states[-1])],
-        "findings": [{"severity": each.severity, "words": str(each), "remedy": each.option} for each in findings],
-        "associations": describe_associations(network.columns[: clf.n_features_in_], rows.codes, ranked),
+        "findings": [
+            {"severity": each.severity, "words": str(each), "line": each.line, "remedy": each.option}
+            for each in findings
+        ],
     }
 
 
@@ -162,39 +179,3 @@ def _histogram(
 
 def _counts(bars: NDArray[np.intp], groups: NDArray[np.intp], n_bars: int, n_groups: int) -> NDArray[np.intp]:
     return np.bincount(bars * n_groups + groups, minlength=n_bars * n_groups).reshape(n_bars, n_groups)
-
-
-def describe_associations(columns: tuple[ColumnSchema, ...], codes: Codes, ranked: list[int]) -> list[Json]:
-    """[column, column, V] of the strongest, with Cramér's V corrected for chance, by coarse states of rows with both.
-
-    States of fewer than FEWEST_IN_STATE such rows are left out: states of a single row are always associated.
-    `ranked` are the columns, the most important first.
-    """
-    rows = codes[:: max(1, -(-len(codes) // MAX_ROWS))].astype(np.intp)
-    kept = sorted(ranked[:MAX_COLUMNS])
-    coarse = {k: columns[k].coarse_codes[rows[:, k]] for k in kept}
-    values = []
-    for one, other in combinations(kept, 2):
-        shape = columns[one].coarse.n_states + 1, columns[other].coarse.n_states + 1
-        counts = np.bincount(coarse[one] * shape[1] + coarse[other], minlength=shape[0] * shape[1]).reshape(shape)
-        frequent = counts[:-1, :-1].astype(np.float64)
-        frequent = frequent[frequent.sum(axis=1) >= FEWEST_IN_STATE]
-        values.append((cramers_v(frequent[:, frequent.sum(axis=0) >= FEWEST_IN_STATE]), one, other))
-    strongest = sorted((each for each in values if each[0] >= WEAKEST), key=lambda each: (-each[0], each[1:]))
-    return [[columns[one].name, columns[other].name, number(v, 4)] for v, one, other in strongest[:MAX_LISTED]]
-
-
-def cramers_v(counts: Array) -> float:
-    r"""Cramér's V of a table of counts, less what chance alone adds (Bergsma 2013), from 0 to 1.
-
-    phi^2 = max(0, chi^2 / n - (r - 1)(c - 1) / (n - 1)), r' = r - (r - 1)^2 / (n - 1), c' likewise, and
-    V = sqrt(phi^2 / min(r' - 1, c' - 1)); rows and columns without a count are left out.
-    """
-    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
-    n, (r, c) = counts.sum(), counts.shape
-    if r < 2 or c < 2 or n < 2:
-        return 0.0
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / n
-    phi = max(0.0, float(((counts - expected) ** 2 / expected).sum() / n) - (r - 1) * (c - 1) / (n - 1))
-    smaller = min(r - (r - 1) ** 2 / (n - 1), c - (c - 1) ** 2 / (n - 1)) - 1.0
-    return float(min(1.0, np.sqrt(phi / smaller))) if smaller > 0 else 0.0

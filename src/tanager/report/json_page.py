@@ -1,4 +1,4 @@
-"""Values as JSON that is safe inside an HTML page, and arrays as text that a browser can unpack."""
+"""Values as JSON that is safe inside an HTML page, arrays as text that a browser can unpack, and numbers as words."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FRACTION_BITS = 44
+NO_VALUE, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 
@@ -47,5 +48,46 @@ def number(value: float | None, digits: int | None = None) -> float | None:
     return float(value) if digits is None else float(f"{float(value):.{digits}g}")
 
 
-def numbers(values: NDArray[np.floating], digits: int = 4) -> list[Json]:
-    return [number(value, digits) for value in values.tolist()]
+def percent(share: float | None) -> str:
+    """With one decimal; a share that is neither none nor all does not read as either."""
+    if share is None:
+        return NO_VALUE
+    if 0 < share < 0.0005:
+        return "< 0.1 %"
+    return "> 99.9 %" if 0.9995 < share < 1 else f"{100 * share:.1f} %"
+
+
+def brief(share: float) -> str:
+    """As `percent`, without decimals."""
+    if 0 < share < 0.005:
+        return "< 1 %"
+    return "> 99 %" if 0.995 < share < 1 else f"{100 * share:.0f} %"
+
+
+def area(value: float | None) -> str:
+    """With three decimals at most; as `percent`, not 0 or 1 unless it is."""
+    if value is not None and 0 < value < 0.0005:
+        return "< 0.001"
+    return "> 0.999" if value is not None and 0.9995 < value < 1 else short(value)
+
+
+def short(value: float | None, digits: int = 3) -> str:
+    """So many significant digits, without exponents where numbers are of everyday size."""
+    if value is None:
+        return NO_VALUE
+    large = value != 0 and not 1e-4 <= abs(value) < 1e7
+    rounded = float(f"{value:.{digits}g}")
+    return (f"{value:.2e}" if large else np.format_float_positional(rounded, trim="-")).replace("-", MINUS)
+
+
+def signed(value: float, decimals: int = 2) -> str:
+    text = f"{abs(value):.{decimals}f}"
+    return text if float(text) == 0 else f"{MINUS if value < 0 else '+'}{text}"
+
+
+def cut(text: str, letters: int) -> str:
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+
+
+def plural(n: int, word: str) -> str:
+    return f"{n:,} {word}{'' if n == 1 else 's'}"

@@ -7,7 +7,7 @@ import os
 import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from hashlib import sha256
+from hashlib import file_digest
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ import numpy as np
 from tanager.additive.model import AdditiveTrace, AnyModel
 from tanager.classifiers.base import TableClassifier
 from tanager.parameters.protocol import ParameterTrace
-from tanager.report.json_page import Json, number
+from tanager.report.json_page import Json, number, percent, plural
+from tanager.report.model_section import shown_strength
 from tanager.version import __version__
 
 MAX_CLASSES_NAMED = 6
@@ -25,7 +26,7 @@ FEW_OF_A_CLASS = 30
 MAX_STEPS_LISTED = 500
 NAMES_LISTED = 12
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
-NOT_STATED = "Not stated by who wrote this card."
+NOT_GIVEN = "Not given."
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class About:
     purpose  what the model is for
     author   who answers for it
     model    the file of the model, whose hash is on the page
+    table    the file of the rows, whose hash is on the page
     date     of the page, today
     """
 
@@ -43,6 +45,7 @@ class About:
     purpose: str | None = None
     author: str | None = None
     model: str | os.PathLike[str] | None = None
+    table: str | os.PathLike[str] | None = None
     date: str = field(default_factory=lambda: datetime.date.today().isoformat())
 
     def describe(self, clf: TableClassifier) -> dict[str, Json]:
@@ -53,7 +56,11 @@ class About:
             "title": f"Predicting {target}" if self.title is None else self.title,
             "target": target,
             "model": what_it_is(clf.model_),
-            "hash": None if self.model is None else sha256(Path(self.model).read_bytes()).hexdigest(),
+            "hashes": [
+                [kind, _hash_of(path)]
+                for kind, path in (("model file", self.model), ("table", self.table))
+                if path is not None
+            ],
             "options": set_options(clf),
             "date": self.date,
             "learnt_rows": number(float(counts.sum())),
@@ -65,6 +72,11 @@ class About:
         }
 
 
+def _hash_of(path: str | os.PathLike[str]) -> str:
+    with Path(path).open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()
+
+
 def what_it_is(model: AnyModel) -> str:
     """The kind of the model, in a line."""
     if model.kind == "effects":
@@ -74,8 +86,10 @@ def what_it_is(model: AnyModel) -> str:
 
 
 def set_options(clf: TableClassifier) -> list[Json]:
-    """[name, value] of the options that differ from the default."""
+    """[name, value] of the options that differ from the default; a seed of 0 is the default of the command."""
     default, options = type(clf)().get_params(deep=False), clf.get_params(deep=False)
+    if options["random_state"] == 0:
+        options.pop("random_state")
     return [[name, _shown(value)] for name, value in options.items() if repr(value) != repr(default[name])]
 
 
@@ -110,7 +124,8 @@ def network_sentences(network: AnyModel) -> list[str]:
     target = network.nodes[-1]
     if network.kind != "effects":
         return [f"P({target} | row) follows from a table of probabilities for each attribute given its parents."]
-    n_mains, n_pairs = (sum(bool(np.any(table)) for table in tables) for tables in (network.mains, network.tables))
+    shown = shown_strength(network) > 0
+    n_mains, n_pairs = int(shown[: len(network.mains)].sum()), int(shown[len(network.mains) :].sum())
     parts = [f"{plural(n_mains, 'effect')} of one attribute"] if n_mains else []
     parts += [f"{plural(n_pairs, 'effect')} of two attributes together"] if n_pairs else []
     parts += [plural(len(network.forest.roots), "boosted tree")] if network.forest is not None else []
@@ -173,8 +188,8 @@ def make_card(content: dict[str, Any]) -> dict[str, Json]:
     about, quality = content["about"], content["quality"]
     sections = {
         "Warnings": list(content["issues"]),
-        "Purpose": [about["purpose"] or NOT_STATED],
-        "Responsible": [about["author"] or NOT_STATED],
+        "Purpose": [about["purpose"] or NOT_GIVEN],
+        "Responsible": [about["author"] or NOT_GIVEN],
         "Data": data_sentences(content),
         "Model": [f"{about['model']}.", *content["learning"]["sentences"], *origin_sentences(about)],
         "Quality": [*(content["event"] or {"words": []})["words"], *quality_sentences(quality)],
@@ -193,10 +208,10 @@ def make_card(content: dict[str, Any]) -> dict[str, Json]:
 
 
 def origin_sentences(about: dict[str, Any]) -> list[str]:
-    """The options that were set, and the hash of the model's file."""
+    """The options that were set, and the hashes of the model's file and of the table's."""
     options = ", ".join(f"{name}={value}" for name, value in about["options"])
     sentences = [f"Options that were set: {options}." if options else "All options have their defaults."]
-    return [*sentences, *([f"SHA-256 of the model file: {about['hash']}."] if about["hash"] else [])]
+    return [*sentences, *(f"SHA-256 of the {kind}: {digest}." for kind, digest in about["hashes"])]
 
 
 def data_sentences(content: dict[str, Any]) -> list[str]:
@@ -223,8 +238,8 @@ def quality_sentences(quality: dict[str, Any] | None) -> list[str]:
     how = f"judged by models that had not seen them ({quality['split']})" if quality["split"] else "given"
     return [
         f"Measured on {plural(quality['n_rows'], 'row')} {how}, with 95 % intervals.",
-        f"In bins of the probability, how often the class predicted is right differs from its probability by "
-        f"{100 * quality['calibration_error']:.1f} % on average.",
+        "In bins of the probability, the share of right predictions differs from the mean probability by "
+        f"{percent(quality['calibration_error'])} on average.",
     ]
 
 
@@ -245,8 +260,9 @@ def limit_sentences(content: dict[str, Any]) -> list[str]:
         sentences.append("The rows judged may be those learnt from; then it will do worse on new ones.")
     return sentences + [
         f"It does worse where {each['attribute']} is {each['state']} ({plural(each['rows'], 'row')}): right in "
-        f"{100 * each['accuracy']:.1f} %, elsewhere in {100 * each['rest_accuracy']:.1f} %."
+        f"{percent(each['accuracy'])}, elsewhere in {percent(each['rest_accuracy'])}."
         for each in (content["groups"] or {"found": []})["found"][:3]
+        if each["accuracy"] < each["rest_accuracy"]
     ]
 
 
@@ -260,10 +276,6 @@ def card_markdown(card: dict[str, Any]) -> str:
             lines += ["| measure | this model | 95 % interval | base rate alone |", "| --- | --- | --- | --- |"]
             lines += [f"| {' | '.join(line)} |" for line in card["measures"]] + [""]
     return "\n".join([*lines, f"Written by Tanager {card['version']}.", ""])
-
-
-def plural(n: int, word: str) -> str:
-    return f"{n:,} {word}{'' if n == 1 else 's'}"
 
 
 def _first(names: Sequence[str], most: int) -> str:

@@ -8,10 +8,12 @@ from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 
 from tanager.additive.forest import Forest
-from tanager.additive.importance import effect_strength
+from tanager.additive.importance import class_odds, tree_mains
 from tanager.additive.model import AdditiveModel, AnyModel
+from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier, term_strength
 from tanager.edits.edit import model_digest
 from tanager.errors import MemoryLimitError
@@ -19,11 +21,10 @@ from tanager.explain import explain
 from tanager.missing.rule import MissingRule
 from tanager.network.network import Network
 from tanager.plots.network import BOX_HEIGHT, Layout
-from tanager.report.curves import term_chances
 from tanager.report.data_section import PageRows
 from tanager.report.json_page import Json, number, pack, pack_rounded, rounded
 from tanager.structure.dag import Dag
-from tanager.table.schema import format_values
+from tanager.table.schema import ColumnSchema, format_values
 
 MANY_ATTRIBUTES, STRONGEST = 40, 30
 """Of more attributes than the first, the page shows the second many at first."""
@@ -31,6 +32,12 @@ FEW_PAIRS = 12
 """Pairs shown at first: so many, or as many as attributes are shown."""
 MAX_ROWS_AVERAGED, FEWEST_ROWS = 2_000, 30
 """Rows, evenly spaced, that the accuracy without a term is measured on."""
+
+MAX_CURVES, MAX_BARS = 6, 8
+HARDLY, HARDLY_OF_LARGEST = 0.005, 0.001
+"""Log odds, and a share of the strongest term: a term below both counts as one without effect."""
+FEW_BINS = 6
+"""A number with so many bins or fewer is drawn as bars."""
 
 # The graph, in pixels
 LETTER, PADDING, SHORTEST, LONGEST = 8.3, 20.0, 6, 24
@@ -117,7 +124,7 @@ def _strongest_nodes(network: Network, strengths: list[list[float]]) -> dict[str
 
 def describe_effects(network: AdditiveModel) -> dict[str, Json]:
     """Nodes, pairs, and arrays laid end to end: the effects, and the deviations that are drawn."""
-    strength = effect_strength(network).tolist()
+    strength = shown_strength(network).tolist()
     mains, pairs = strength[: len(network.mains)], strength[len(network.mains) :]
     links = dict(zip(network.pairs, pairs, strict=True))
     places, widths = place_ring(network.nodes, ring_order(mains, links)), box_widths(network.nodes)
@@ -145,6 +152,14 @@ def describe_effects(network: AdditiveModel) -> dict[str, Json]:
         "drawn": pack(np.concatenate([np.empty(0), *map(np.ravel, network.spreads)]).astype(np.float32)),
         "digest": model_digest(network),
     }
+
+
+def shown_strength(network: AnyModel) -> Array:
+    """The strength of each term; zero for effects that nobody would see: below HARDLY, and far below the largest."""
+    strength = term_strength(network)
+    if network.kind != "effects" or not len(strength):
+        return strength
+    return np.where((strength < HARDLY) & (strength < HARDLY_OF_LARGEST * strength.max()), 0.0, strength)
 
 
 def describe_numbers(network: AdditiveModel) -> dict[str, Json]:
@@ -222,7 +237,7 @@ def describe_drivers(clf: TableClassifier, rows: PageRows | None, shown: int) ->
     """
     network = clf.model_
     effects = network.kind == "effects"
-    changes = term_strength(network) / (1.0 if effects else np.log(2))
+    changes = shown_strength(network) / (1.0 if effects else np.log(2))
     lost, n_rows = accuracy_lost(network, rows)
     names = [network.term_name(term) for term in network.terms]
     ranked = sorted(range(len(names)), key=lambda term: (-changes[term], names[term]))
@@ -253,6 +268,65 @@ def accuracy_lost(network: AnyModel, rows: PageRows | None) -> tuple[list[float 
     right = float((logs.argmax(axis=1) == truth).mean())
     without = (float(((logs - effect).argmax(axis=1) == truth).mean()) for effect in network.effects(codes))
     return [right - each for each in without], len(codes)
+
+
+def chance(base: float, odds: Array) -> Array:
+    """P(class) of an average row, whose class has the base rate, after a change of its log odds."""
+    return np.asarray(expit(logit(np.clip(base, 1e-6, 1 - 1e-6)) + odds))
+
+
+def main_odds(network: AdditiveModel, shown: int) -> list[Array]:
+    """For each attribute (states,): what it adds to the log odds of a class, its part of the trees included."""
+    trees = tree_mains(network)
+    return [class_odds(main[:-1] + tree)[:, shown] for main, tree in zip(network.mains, trees, strict=True)]
+
+
+def term_chances(network: AdditiveModel, shown: int, base: float) -> list[Json]:
+    """For each term the chance of a class where the term lowers it most, and where it raises it most."""
+    odds = [*main_odds(network, shown), *(class_odds(table[:-1, :-1])[..., shown] for table in network.tables)]
+    return [[number(float(chance(base, end))) for end in (each.min(), each.max())] for each in odds]
+
+
+def describe_curves(network: AnyModel, shown: int, base: float) -> list[Json]:
+    """The strongest main effects, each as bars for its states or as steps over its bins; none of a network of tables.
+
+    A state has its name, its log odds, the chance of the class for an average row, and its share of the rows.
+    """
+    if network.kind != "effects":
+        return []
+    strength = shown_strength(network)[: len(network.mains)]
+    odds = main_odds(network, shown)
+    ranked = [node for node in np.argsort(-strength, kind="stable").tolist() if strength[node] > 0][:MAX_CURVES]
+    widest = max((float(np.abs(odds[node]).max()) for node in ranked), default=1.0) or 1.0
+    return [_describe_curve(network, node, odds[node], base, widest) for node in ranked]
+
+
+def _describe_curve(network: AdditiveModel, node: int, odds: Array, base: float, widest: float) -> dict[str, Json]:
+    column, shares = network.columns[node], network.densities[node]
+    chances = chance(base, odds)
+    states = list(range(len(odds)))
+    steps = column.kind == "numeric" and len(column.cuts) >= FEW_BINS
+    if not steps and len(states) > MAX_BARS:
+        states = sorted(np.argsort(-shares * odds**2, kind="stable")[:MAX_BARS].tolist())
+    return {
+        "name": column.name,
+        "chance": [number(chances.min()), number(chances.max())],
+        "widest": number(widest, 4),
+        "edges": bin_places(column) if steps else None,
+        "ends": list(format_values([column.cuts[0], column.cuts[-1]], column.unit)) if steps else None,
+        "more": len(odds) - len(states),
+        "states": [
+            [str(column.states[k]), number(odds[k], 4), number(chances[k]), number(shares[k], 4)] for k in states
+        ],
+    }
+
+
+def bin_places(column: ColumnSchema) -> list[Json]:
+    """Where the bins of a number begin and end, from 0 to 1; those at the ends reach a twelfth beyond the cuts."""
+    cuts = np.array(column.cuts, dtype=np.float64)
+    pad = (cuts[-1] - cuts[0]) / 12 or 1.0
+    edges = np.concatenate([[cuts[0] - pad], cuts, [cuts[-1] + pad]])
+    return [number(place, 5) for place in (edges - edges[0]) / (edges[-1] - edges[0])]
 
 
 def box_widths(names: Sequence[str]) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,10 @@ from tanager.metrics import (
     most_missed,
     one_hot,
 )
-from tanager.metrics.quality import event_line, measure_rows, sampled_rows
+from tanager.metrics.basic import confusion_matrix
+from tanager.metrics.quality import NAMES, sampled_rows, show
 from tanager.report.data_section import PageRows
-from tanager.report.json_page import Json, number, numbers
+from tanager.report.json_page import Json, area, number, percent
 from tanager.runtime.progress import working
 from tanager.table.schema import ColumnSchema
 
@@ -40,6 +41,10 @@ Numbers = NDArray[np.intp]
 MAX_CURVES, MAX_POINTS = 60, 6_000
 GRID = (0.001, 0.002, 0.005, *(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999)
 """Thresholds that the reader can choose from, besides that of a decision."""
+HARDLY_MISSED = 0.99
+"""A class of which a larger share is found is not listed among those missed most."""
+HARDLY_DECIDED = 1e-9
+"""How far the probability of a row that stands for others is from a half."""
 FEWEST_IN_GROUP = 30
 LEVEL = 0.05
 """The probability that, of a model whose losses are the same everywhere, any group at all is listed."""
@@ -97,6 +102,15 @@ def judge_rows(clf: TableClassifier, X: object, rows: PageRows | None, quality: 
     return JudgedRows(Quality.of(predictions, clf.classes_, base_rate, split=""), np.arange(len(class_codes)))
 
 
+def no_better(quality: Quality) -> str:
+    """That a model gives no better probabilities than the class frequencies, in a sentence; "" if it does."""
+    if quality.measures.log_loss < quality.base.log_loss:
+        return ""
+    usual = quality.classes[int(np.argmax(quality.base_rate))]
+    where = "On new rows" if quality.split else "On the rows given"
+    return f"{where} this model is no better than always predicting {str(usual)!r}. Do not use it."
+
+
 def wrong_rows(rows: PageRows, judged: JudgedRows | None) -> Numbers | None:
     """The rows whose class is predicted wrongly: by models that had not seen them, where they were judged so."""
     if rows.class_codes is None:
@@ -139,12 +153,14 @@ def describe_quality(quality: Quality, decision: Decision | None = None) -> dict
     proba, class_codes = quality.predictions.probabilities, quality.predictions.class_codes
     n_classes = len(quality.classes)
     truth = one_hot(class_codes, n_classes)
+    counted = CountedRows.of(quality)
+    weights = None if counted.are_all else counted.weights[: len(class_codes)]
     calibrated = measure_calibration(proba, class_codes, quality.classes)
     areas = areas_under_roc(proba, class_codes)
     return {
         "split": quality.split,
         "n_rows": quality.n_rows,
-        "measures": [list(line) for line in measure_rows(quality)],
+        "measures": measure_lines(quality),
         **{name: number(value) for name, value in quality.measures._asdict().items()},
         "intervals": {
             name: [number(low, 4), number(high, 4)]
@@ -159,11 +175,32 @@ def describe_quality(quality: Quality, decision: Decision | None = None) -> dict
             for k, shares in enumerate(quality.by_class())
         ],
         "curves": [
-            _curves(truth[:, k], proba[:, k], n_classes, calibrated.by_class[k])
+            _curves(truth[:, k], proba[:, k], n_classes, calibrated.by_class[k], weights)
             for k in range(min(n_classes, MAX_CURVES))
         ],
-        "thresholds": [describe_thresholds(quality, k, decision) for k in range(min(n_classes, MAX_CURVES))],
+        "thresholds": [describe_thresholds(quality, counted, k, decision) for k in range(min(n_classes, MAX_CURVES))],
     }
+
+
+def measure_lines(quality: Quality) -> list[Json]:
+    """Of each measure its name, value, interval, and the base rate's, in words."""
+    lines: list[Json] = []
+    for name in Measures._fields:
+        words = [
+            _measure_words(name, getattr(each, name))
+            for each in (quality.measures, quality.low, quality.high, quality.base)
+        ]
+        interval = f"{words[1].removesuffix(' %')} to {words[2]}" if words[1] != "-" else "-"
+        lines.append([NAMES[name], words[0], interval, words[3]])
+    return lines
+
+
+def _measure_words(name: str, value: float) -> str:
+    """As `show`, but a measure that is not perfect does not read as if it were."""
+    words = show(name, value)
+    if words not in ("100.0 %", "1.000", "0.000") or value in (0.0, 1.0):
+        return words
+    return percent(value) if name == "accuracy" else area(value)
 
 
 def describe_event(quality: Quality, decided: dict[str, Json] | None) -> dict[str, Json]:
@@ -173,32 +210,44 @@ def describe_event(quality: Quality, decided: dict[str, Json] | None) -> dict[st
     """
     if decided is not None:
         quality = replace(quality, confusion=np.array(decided["confusion"]))
-    event, missed = quality.of_event(), most_missed(quality.confusion)
-    described: dict[str, Json] = {"code": quality.event_code, "words": [event_line(quality)], "missed": []}
+    event = quality.of_event()
     if event is None:
-        return described | {"missed": [[str(quality.classes[k]), *_share(each)] for k, each in missed]}
+        missed = [each for each in most_missed(quality.confusion) if each[1].part < HARDLY_MISSED * each[1].whole]
+        lines = [[str(quality.classes[k]), *_share(share)] for k, share in missed]
+        named = [f"{name} (finds {n} of {of}, 95 % interval {ends})" for name, n, ends, _, _, of in lines]
+        words = [f"Missed most often: {', '.join(named)}."] if named else []
+        return {"code": None, "words": list(words), "missed": list(lines)}
     shares = {name: _share(getattr(event, name)) for name in ("found", "right", "cases")}
+    (found, found_ends, _, _, cases), (right, right_ends, _, n_alarms, alarms), (rate, _, _, _, rows) = shares.values()
+    words = [
+        f"Finds {found} of {cases} cases of {event.label} (95 % interval {found_ends}); "
+        + (f"of {alarms} alarms {right} are right ({right_ends})" if n_alarms else "it never raises an alarm")
+        + f"; {rate} of {rows} rows are cases. The event is {event.label}{', the rarer class' if event.rarer else ''}."
+    ]
+    described: dict[str, Json] = {"code": quality.event_code, "words": list[Json](words), "missed": []}
     return described | {"label": str(event.label), "rarer": event.rarer, **shares}
 
 
 def _share(share: Share) -> list[Json]:
-    """Of 100, its interval, and the rows it is of."""
-    return [share.words, share.interval_words, share.part, share.whole]
+    """The share, of 100 or of the rows if they are fewer; its interval; the rows; and what the share is of."""
+    of = min(100, share.whole)
+    words = share.words if of == 100 or not of else f"{share.part}"
+    return [words, share.interval_words + (" of 100" if of < 100 else ""), share.part, share.whole, of]
 
 
 def _curves(
-    truth: NDArray[np.bool_], proba: Array, n_classes: int, reliability: ReliabilityCurve
+    truth: NDArray[np.bool_], proba: Array, n_classes: int, reliability: ReliabilityCurve, weights: Array | None
 ) -> dict[str, Json] | None:
     """ROC, precision and recall, and calibration of one class; None where the rows are all of it or none is."""
     if truth.all() or not truth.any():
         return None
     n_points = max(20, min(200, MAX_POINTS // n_classes))
-    false_rate, true_rate, _ = roc_curve(truth, proba)
-    precision, recall, _ = precision_recall_curve(truth, proba, drop_intermediate=True)
+    false_rate, true_rate, _ = roc_curve(truth, proba, sample_weight=weights)
+    precision, recall, _ = precision_recall_curve(truth, proba, sample_weight=weights, drop_intermediate=True)
     return {
         "roc": _points(false_rate, true_rate, n_points),
         "pr": _points(recall[::-1], precision[::-1], n_points),
-        "share": number(truth.mean(), 4),
+        "share": number(np.average(truth, weights=weights), 4),
         "calibration": [
             [number(predicted, 5), number(observed, 5), count, *Share(round(observed * count), count).interval]
             for predicted, observed, count in zip(
@@ -210,28 +259,71 @@ def _curves(
 
 def _points(x: Array, y: Array, most: int) -> list[Json]:
     chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), most)).round().astype(int))
-    return [list(numbers(x[chosen])), list(numbers(y[chosen]))]
+    return [[number(value, 4) for value in values[chosen].tolist()] for values in (x, y)]
 
 
-def describe_thresholds(quality: Quality, class_code: int, decision: Decision | None) -> dict[str, Json]:
+@dataclass(frozen=True)
+class CountedRows:
+    """Predictions that stand for all rows judged, of which a model file keeps a part.
+
+    Of each true class the weights of those predicted to be of each class add up to the confusion of all rows. A cell of
+    it from which no row was kept has one that is hardly decided.
+    """
+
+    probabilities: Array
+    class_codes: Numbers
+    weights: Array
+
+    @classmethod
+    def of(cls, quality: Quality) -> CountedRows:
+        """The predictions of a quality, weighted."""
+        proba, truth = quality.predictions.probabilities, quality.predictions.class_codes.astype(np.intp)
+        kept = confusion_matrix(proba, truth)
+        said = proba.argmax(axis=1)
+        cells = np.argwhere((kept == 0) & (quality.confusion > 0))
+        hardly = np.zeros((len(cells), proba.shape[1]))
+        for sign, codes in zip((-1, 1), cells.T, strict=True):
+            hardly[np.arange(len(cells)), codes] += 0.5 + sign * HARDLY_DECIDED
+        weights = np.concatenate(
+            [(quality.confusion / np.maximum(kept, 1))[truth, said], quality.confusion[tuple(cells.T)]]
+        )
+        return cls(np.concatenate([proba, hardly]), np.concatenate([truth, cells[:, 0]]), weights)
+
+    @property
+    def are_all(self) -> bool:
+        """Whether every row judged is here."""
+        return bool((self.weights == 1.0).all())
+
+
+def describe_thresholds(
+    quality: Quality, counted: CountedRows, class_code: int, decision: Decision | None
+) -> dict[str, Json]:
     """Of each threshold t the rows with P(class) >= t: of the class ("found"), and others ("alarms")."""
-    p = quality.predictions.probabilities[:, class_code]
-    truth = quality.predictions.class_codes == class_code
+    p, truth = counted.probabilities[:, class_code], counted.class_codes == class_code
     chosen = decided_threshold(decision, class_code)
     thresholds = np.array(GRID if chosen is None else sorted({*GRID, chosen}))
+    counts = [counts_above(p[rows], counted.weights[rows], thresholds) for rows in (truth, ~truth)]
+    if decision is None and len(quality.classes) == 2:
+        # The more probable class: of two that are equally probable the first, which is the second's threshold too.
+        for each, true_class in zip(counts, (class_code, 1 - class_code), strict=True):
+            each[thresholds == 0.5] = quality.confusion[true_class, class_code]
+    of_class = int(quality.confusion[class_code].sum())
     return {
         "thresholds": thresholds.tolist(),
-        "found": counts_above(p[truth], thresholds).tolist(),
-        "alarms": counts_above(p[~truth], thresholds).tolist(),
-        "of_class": int(truth.sum()),
-        "others": int((~truth).sum()),
+        "found": counts[0].tolist(),
+        "alarms": counts[1].tolist(),
+        "of_class": of_class,
+        "others": quality.n_rows - of_class,
         "decided": chosen,
     }
 
 
-def counts_above(probabilities: Array, thresholds: Array) -> NDArray[np.intp]:
-    """(n_thresholds,) how many are at least as large."""
-    return len(probabilities) - np.searchsorted(np.sort(probabilities), thresholds, side="left")
+def counts_above(probabilities: Array, weights: Array, thresholds: Array) -> NDArray[np.intp]:
+    """(n_thresholds,) how many are at least as large, each counted as often as its weight says."""
+    order = np.argsort(probabilities, kind="stable")
+    sums = np.concatenate([[0.0], np.cumsum(weights[order])])
+    above = sums[-1] - sums[np.searchsorted(probabilities[order], thresholds, side="left")]
+    return np.asarray(np.round(above).astype(np.intp))
 
 
 def decided_threshold(decision: Decision | None, class_code: int) -> float | None:
@@ -255,14 +347,14 @@ def describe_decision(decision: Decision | None, quality: Quality) -> dict[str, 
     """The decision in words, and what it costs per row beside simpler rules."""
     if decision is None:
         return None
-    predictions = quality.predictions
+    counted = CountedRows.of(quality)
+    proba, class_codes, weights = counted.probabilities, counted.class_codes, counted.weights
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `fit` has said that nobody reaches the threshold
-        measured = measure_decision(decision, predictions.probabilities, predictions.class_codes)
-    chosen = decision.choose(predictions.probabilities)
+        measured = measure_decision(decision, proba, class_codes, weights / weights.mean())
     n_classes = len(decision.classes)
-    cells = predictions.class_codes.astype(np.intp) * (n_classes + 1) + chosen
-    counts = np.bincount(cells, minlength=n_classes * (n_classes + 1)).reshape(n_classes, -1)
+    cells = class_codes * (n_classes + 1) + decision.choose(proba)
+    counts = np.bincount(cells, weights, n_classes * (n_classes + 1)).round().astype(int).reshape(n_classes, -1)
     return {
         "words": str(decision),
         "positive": decision.positive_code,
@@ -270,16 +362,7 @@ def describe_decision(decision: Decision | None, quality: Quality) -> dict[str, 
         "asked": measured.asked,
         "n_rows": measured.n_rows,
         "costs": [list(row) for row in decision.cost_table],
-        "rules": [
-            {
-                "rule": rule.rule,
-                "cost": number(rule.cost),
-                "low": number(rule.low),
-                "high": number(rule.high),
-                "net_benefit": number(rule.net_benefit),
-            }
-            for rule in measured.rules
-        ],
+        "rules": [asdict(rule) for rule in measured.rules],
         "confusion": [list(row) for row in counts.tolist()],
     }
 
@@ -294,14 +377,32 @@ class Group:
 
 
 def describe_failures(clf: TableClassifier, rows: PageRows | None, judged: JudgedRows | None) -> dict[str, Json]:
-    """Examples, mistakes and groups, where it is known which row each prediction is of."""
+    """Examples, mistakes and groups, where it is known which row each prediction is of.
+
+    Mistakes are rows of the page that are predicted wrongly, the most confident error first. Examples are the most
+    confident correct row, the least confident one, and the most confident error. See `describe_row`.
+    """
     if rows is None or judged is None or judged.rows is None:
         return {"examples": None, "mistakes": None, "groups": None}
+    here = np.flatnonzero(np.isin(judged.rows, rows.on_page))
+    said, confidence = judged.probabilities.argmax(axis=1)[here], judged.probabilities.max(axis=1)[here]
+    ranked, is_right = np.argsort(-confidence, kind="stable"), said == judged.class_codes[here]
+    wrong = here[ranked[~is_right[ranked]]]
+    picks = {"right": here[ranked[is_right[ranked]]][:1], "uncertain": here[ranked[-1:]], "wrong": wrong[:1]}
     return {
-        "examples": describe_examples(judged, rows),
-        "mistakes": describe_mistakes(judged, rows),
+        "examples": [[kind, *describe_row(judged, rows, k)] for kind, chosen in picks.items() for k in chosen],
+        "mistakes": [describe_row(judged, rows, k) for k in wrong[:MAX_MISTAKES]],
         "groups": describe_groups(clf.model_.columns[: clf.n_features_in_], rows.codes, judged),
     }
+
+
+def describe_row(judged: JudgedRows, rows: PageRows, k: int) -> list[Json]:
+    """The number of a row, its true and predicted class, P of both, and what the model of the page predicts, and P."""
+    assert judged.rows is not None
+    row, truth, proba = judged.rows[k], int(judged.class_codes[k]), judged.probabilities[k]
+    said, of_page = int(proba.argmax()), rows.proba[row]
+    figures = number(proba[truth]), number(proba[said])
+    return [int(rows.numbers[row]), truth, said, *figures, int(of_page.argmax()), float(of_page.max())]
 
 
 def describe_groups(columns: tuple[ColumnSchema, ...], codes: Codes, judged: JudgedRows) -> dict[str, Json]:
@@ -395,53 +496,3 @@ def compare_groups(groups: list[Group], losses: Array, seed: int = 0) -> tuple[A
         # Sums in another order differ in their last bits.
         as_far += (farthest >= np.abs(observed)[:, np.newaxis] - 1e-12).sum(axis=1)
     return observed, as_far / (1 + n_shuffles)
-
-
-def describe_mistakes(judged: JudgedRows, rows: PageRows) -> list[Json]:
-    """Rows of the page that are predicted wrongly, the largest loss first.
-
-    Each has row, true class, predicted class, P of both; then the class that the model of the page predicts, and its P.
-    """
-    assert judged.rows is not None
-    proba, truth = judged.probabilities, judged.class_codes
-    said = proba.argmax(axis=1)
-    wrong = np.flatnonzero((said != truth) & np.isin(judged.rows, rows.on_page))
-    worst = wrong[np.argsort(-judged.losses[wrong], kind="stable")][:MAX_MISTAKES]
-    return [
-        [
-            *(int(judged.rows[k]), int(truth[k]), int(said[k]), number(proba[k, truth[k]]), number(proba[k, said[k]])),
-            *_own_prediction(rows, judged.rows[k]),
-        ]
-        for k in worst
-    ]
-
-
-def _own_prediction(rows: PageRows, row: int) -> tuple[int, float]:
-    """The class that the model of the page predicts for a row, and its probability."""
-    return int(rows.proba[row].argmax()), float(rows.proba[row].max())
-
-
-def describe_examples(judged: JudgedRows, rows: PageRows) -> list[Json]:
-    """Three rows of the page: the most confident correct one, the least confident one, the most confident error."""
-    assert judged.rows is not None
-    proba, truth = judged.probabilities, judged.class_codes
-    here = np.flatnonzero(np.isin(judged.rows, rows.on_page))
-    said, confidence = proba.argmax(axis=1), proba.max(axis=1)
-    right, wrong = here[said[here] == truth[here]], here[said[here] != truth[here]]
-    picks = {
-        "right": right[np.argmax(confidence[right])] if len(right) else None,
-        "uncertain": here[np.argmin(confidence[here])] if len(here) else None,
-        "wrong": wrong[np.argmax(confidence[wrong])] if len(wrong) else None,
-    }
-    return [
-        {
-            "kind": kind,
-            "row": int(judged.rows[k]),
-            "truth": int(truth[k]),
-            "said": int(said[k]),
-            "p": number(confidence[k]),
-            "own": list(_own_prediction(rows, judged.rows[k])),
-        }
-        for kind, k in picks.items()
-        if k is not None
-    ]

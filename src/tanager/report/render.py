@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tanager.report.curves import chance
-from tanager.report.json_page import to_page_json
-from tanager.report.model_card import plural
+from tanager.report.json_page import area, brief, cut, percent, plural, short, signed, to_page_json
+from tanager.report.model_section import chance
 
 SHARED_SCRIPTS = ("numbers", "inference", "averaging")
 """Those that exported models use too."""
@@ -34,7 +33,6 @@ MEASURES = {
 }
 """Of each measure what is perfect, in words and as a number, and its meaning."""
 FEW_OF_A_CLASS = 10
-NO_VALUE, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 
 
 def render(content: dict[str, Any]) -> str:
@@ -102,7 +100,6 @@ def _context(content: dict[str, Any]) -> dict[str, Any]:
         "n_rows": n_rows,
         "n_missing": sum(count for count, _ in missing),
         "missing_shares": [(nodes[-k]["name"], count / n_rows, percent(count / n_rows)) for count, k in missing],
-        "associations": [(f"{one} & {other}", v, short(v, 2)) for one, other, v in content["associations"] or []],
         "steps": [[action, short(gain, 5), short(after, 8)] if scored else [action] for action, gain, after in steps],
     }
 
@@ -136,40 +133,6 @@ def _tiles(quality: dict[str, Any], lines: list[list[str]]) -> list[tuple[object
 def _class_rows(measured: list[dict[str, Any]], classes: list[str]) -> list[list[str]]:
     shares = ("sensitivity", "specificity", "positive_predictive_value", "negative_predictive_value")
     return [
-        [name, f"{each['support']:,}", *(percent(each[key]) for key in shares), short(each["auc"])]
+        [name, f"{each['support']:,}", *(percent(each[key]) for key in shares), area(each["auc"])]
         for name, each in zip(classes, measured, strict=True)
     ]
-
-
-def percent(share: float | None) -> str:
-    """With one decimal; a share that is neither none nor all does not read as either."""
-    if share is None:
-        return NO_VALUE
-    if 0 < share < 0.0005:
-        return "< 0.1 %"
-    return "> 99.9 %" if 0.9995 < share < 1 else f"{100 * share:.1f} %"
-
-
-def brief(share: float) -> str:
-    """As `percent`, without decimals."""
-    if 0 < share < 0.005:
-        return "< 1 %"
-    return "> 99 %" if 0.995 < share < 1 else f"{100 * share:.0f} %"
-
-
-def short(value: float | None, digits: int = 3) -> str:
-    """So many significant digits, without exponents where numbers are of everyday size."""
-    if value is None:
-        return NO_VALUE
-    large = value != 0 and not 1e-4 <= abs(value) < 1e7
-    rounded = float(f"{value:.{digits}g}")
-    return (f"{value:.2e}" if large else np.format_float_positional(rounded, trim="-")).replace("-", MINUS)
-
-
-def signed(value: float, decimals: int = 2) -> str:
-    text = f"{abs(value):.{decimals}f}"
-    return text if float(text) == 0 else f"{MINUS if value < 0 else '+'}{text}"
-
-
-def cut(text: str, letters: int) -> str:
-    return text if len(text) <= letters else f"{text[: letters - 1]}…"

@@ -150,10 +150,10 @@ function showChanges(network, target, find, model, decide, store) {
         el("span", { class: "muted" }, ` (now ${cellWords(nodes[node], codes[node], values[node])})`)));
       const put = () => store.setMany(cells.map(({ node, state }) => ({ node, code: state, value: nearestValue(nodes[node], codes[node], state) })));
       return el("li", {}, el("p", {}, el("strong", {}, word(decided)), decided < classes.length ? ` (${percent(proba[decided])})` : "", " if ", steps.flatMap((step, k) => (k ? [" and ", step] : [step]))),
-        el("p", { class: "muted small" }, `passes ${percent(size)} of the training rows `, el("button", { type: "button", class: "link", onclick: put }, "try it")));
+        el("p", { class: "muted small" }, `size: ${percent(size)} of the training rows `, el("button", { type: "button", class: "link", onclick: put }, "try it")));
     };
-    const notes = [changes.length ? "The smallest first: a change passes the training rows whose value lies between the old and the new one; shares of two cells add up." : complete ? "No change of one or two cells does." : "None was found.",
-      complete ? null : "Not every change could be tried here: tanager explain --change does.", locked.size ? `${plural(locked.size, "attribute")} locked.` : "Lock what cannot change, with the buttons of the evidence."];
+    const notes = [changes.length ? "The smallest change first. Its size is the share of training rows whose value lies between the old and the new one; shares of two cells are added." : complete ? "No change of one or two cells changes the decision." : "None was found.",
+      complete ? null : "Not every change was tried here; tanager explain --change tries all.", locked.size ? `${plural(locked.size, "attribute")} locked.` : "Lock what cannot change, with the buttons of the evidence."];
     result.replaceChildren(...(changes.length ? [el("ol", {}, changes.map(item))] : []), el("p", { class: "muted small" }, notes.filter(Boolean).join(" ")));
   }
 

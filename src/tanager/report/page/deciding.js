@@ -38,7 +38,7 @@ function makeDeciding({ quality, event, decision_quality: decision }, classes) {
     slider.max = table.thresholds.length - 1;
     slider.value = usualPlace(table);
     note.textContent = table.decided !== null ? `The model decides for ${classes[c]} from ${short(table.decided, 4)} on.`
-      : decision ? "The model decides by the rule above, which no single threshold of this class gives."
+      : decision ? "The model decides by the rule above, which is not a threshold of this class."
       : classes.length === 2 ? "Without another rule the model predicts the more probable class: a threshold of 0.5." : "Without another rule the model predicts the most probable class.";
     update();
   }
@@ -51,10 +51,10 @@ function makeDeciding({ quality, event, decision_quality: decision }, classes) {
     if (classes.length === 2 && !decision?.asks) showMatrix(at, c);
     charts.replaceChildren(...classCharts(quality.curves[c], quality.classes[c].auc, classes[c], at));
   }
-  const some = quality.n_kept < quality.n_rows ? ` Counted on ${plural(quality.n_kept, "row")} drawn from these.` : "";
+  const some = quality.n_kept < quality.n_rows ? ` Thresholds other than the model's rule are counted on ${plural(quality.n_kept, "row")} drawn from these, weighted so that they stand for all.` : "";
   byId("deciding").hidden = false;
   byId("deciding").append(el("h3", {}, "Choose a threshold"),
-    el("p", { class: "muted small" }, `One class against the rest: it is predicted wherever its probability is at least the threshold.${some}`),
+    el("p", { class: "muted small" }, `One class against the rest: it is predicted if its probability is at least the threshold.${some}`),
     el("div", { class: "head" }, el("label", { class: "small" }, "class ", choice), el("label", { class: "small grow" }, "threshold ", slider), words,
       cost("cost-alarm", "cost of a false alarm", "alarm"), cost("cost-miss", "cost of a miss", "miss")),
     note, figures, charts);
@@ -84,8 +84,8 @@ function showMatrix({ t, tp, fp, fn, tn }, c) {
 function thresholdFigures(at) {
   const lines = [
     ["sensitivity", rateWords(at.sensitivity), "of the rows of the class are found"], ["specificity", rateWords(at.specificity), "of the other rows are left alone"],
-    ["positive predictive value", rateWords(at.ppv), "of the alarms are right"], ["negative predictive value", rateWords(at.npv), "of those left alone are others indeed"],
-    ["net benefit", short(at.benefit, 4), `cases found per row, less false alarms at the price the threshold implies; alarm for everyone: ${short(at.benefitOfAll, 4)}, for no one: 0`], ["cost per row", short(at.cost, 4), `alarm for everyone: ${short(at.costOfAll, 4)}, for no one: ${short(at.costOfNone, 4)}`],
+    ["positive predictive value", rateWords(at.ppv), "of the alarms are right"], ["negative predictive value", rateWords(at.npv), "of the rows without an alarm are of another class"],
+    ["net benefit", short(at.benefit, 4), `cases found per row minus weighted false alarms; the threshold gives the weight. Alarm for everyone: ${short(at.benefitOfAll, 4)}, for no one: 0`], ["cost per row", short(at.cost, 4), `alarm for everyone: ${short(at.costOfAll, 4)}, for no one: ${short(at.costOfNone, 4)}`],
   ];
   return el("dl", { class: "facts" }, lines.map(([name, value, remark]) => el("div", { "data-figure": name }, el("dt", {}, name), el("dd", {}, el("strong", {}, value), " ", el("span", { class: "muted small" }, remark)))));
 }
@@ -100,7 +100,7 @@ function classCharts(curve, auc, name, at) {
   const chosen = (x, y, words) => (x === null || y === null ? [] : [{ points: [[x, y, words, 6]], kind: "chosen", dots: true }]);
   return [
     lineChart({ title: "Calibration: do the probabilities come true?", description: `Share of ${name} by predicted probability: ${bins.map(([, , words]) => words).join("; ")}.`, xLabel: "predicted probability", yLabel: "share of the class", limits: unit, series: [diagonal, ...whiskers, { points: bins, kind: "main", dots: true }, { points: [[at.t, 0], [at.t, 1]], kind: "chosen" }] }),
-    lineChart({ title: `ROC: area ${short(auc)}`, description: `At the threshold sensitivity ${rateWords(at.sensitivity)}, specificity ${rateWords(at.specificity)}.`, xLabel: "false alarms among other rows", yLabel: "found (sensitivity)", limits: unit, series: [diagonal, { points: pairs(curve.roc), kind: "main" }, ...chosen(at.specificity === null ? null : 1 - at.specificity, at.sensitivity, "threshold chosen")] }),
+    lineChart({ title: `ROC: area ${area(auc)}`, description: `At the threshold sensitivity ${rateWords(at.sensitivity)}, specificity ${rateWords(at.specificity)}.`, xLabel: "false alarms among other rows", yLabel: "found (sensitivity)", limits: unit, series: [diagonal, { points: pairs(curve.roc), kind: "main" }, ...chosen(at.specificity === null ? null : 1 - at.specificity, at.sensitivity, "threshold chosen")] }),
     lineChart({ title: `Precision and recall: share of the class ${short(curve.share)}`, description: `At the threshold precision ${rateWords(at.ppv)}, recall ${rateWords(at.sensitivity)}.`, xLabel: "found (recall)", yLabel: "right among alarms (precision)", limits: unit, series: [{ points: [[0, curve.share], [1, curve.share]], kind: "guide" }, { points: pairs(curve.pr), kind: "main" }, ...chosen(at.sensitivity, at.ppv, "threshold chosen")] }),
   ];
 }

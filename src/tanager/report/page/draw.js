@@ -36,6 +36,9 @@ function short(value, digits = 3) {
   return text.replace("-", "−");
 }
 
+// As `percent`, but as a number: not 0 or 1 unless it is.
+const area = (value) => (value > 0 && value < 0.0005 ? "< 0.001" : value < 1 && value > 0.9995 ? "> 0.999" : short(value));
+
 function signed(value, decimals = 2) {
   if (!Number.isFinite(value)) return short(value);
   const text = Math.abs(value).toFixed(decimals);

@@ -12,12 +12,12 @@ function makeEditPanel(network, target, missingRule, model, given, { digest, ver
   const who = el("input", { type: "text", maxlength: 200, placeholder: "your name", autocomplete: "name" });
   const complaint = el("p", { class: "note", role: "alert", hidden: true });
   const list = el("ol", { class: "edits" }), figures = el("div", { "aria-live": "polite" });
-  const standing = el("p", { class: "muted small", hidden: true }, "What-if and shapes follow the corrections; all other figures of this page are those of the model as it came.");
+  const standing = el("p", { class: "muted small", hidden: true }, "What-if and shapes use the corrections; all other figures of this page are of the model before them.");
   const back = el("button", { type: "button", onclick: () => change(edits.slice(0, -1)) }, "Undo last");
   const save = el("button", { type: "button", id: "save-edits", onclick: () => download("edits.json", text()) }, "Save edits");
   const panel = el("div", { class: "card corrections", hidden: true }, el("div", { class: "head" }, el("h3", {}, "Corrections"), el("span", { class: "buttons" }, back, save)),
     ...earlier.map((words) => el("p", { class: "small" }, `Already in this model: ${words}`)),
-    el("p", { class: "muted small" }, "Open “Edit” at a shape. The page follows at once; the model file does not: save the edits, then ", el("code", {}, "tanager edit model.json edits.json -o new.json"), "."),
+    el("p", { class: "muted small" }, "Open “Edit” at a shape. The page changes at once; the model file does not. Save the edits, then run ", el("code", {}, "tanager edit model.json edits.json -o new.json"), "."),
     list, figures, standing);
 
   const text = () => `${JSON.stringify({ format: 1, versions: { tanager: version }, model: digest, edits }, null, 2)}\n`;
@@ -50,7 +50,7 @@ function makeEditPanel(network, target, missingRule, model, given, { digest, ver
     list.replaceChildren(...edits.map((edit, k) => el("li", {}, el("strong", {}, words(edit)), `: ${edit.reason} `,
       el("span", { class: "muted" }, [edit.who, edit.when.slice(0, 10)].filter(Boolean).join(", ")), " ",
       el("button", { type: "button", class: "link", "aria-label": `Take back: ${words(edit)}`, onclick: () => change(edits.filter((_, other) => other !== k)) }, "take back"))));
-    if (!measured?.rows.length) { figures.replaceChildren(el("p", { class: "muted small" }, "Without rows and their classes the page cannot say what a correction costs.")); return; }
+    if (!measured?.rows.length) { figures.replaceChildren(el("p", { class: "muted small" }, "The effect of a correction on the quality needs rows with their classes.")); return; }
     const before = measured.result, after = latest ?? before;
     const better = (name, change) => (Math.abs(change) < 5e-5 ? "same" : (name === "accuracy") === (change > 0) ? "better" : "worse");
     figures.replaceChildren(dataTable("Quality before and after the corrections", [`on ${plural(before.rows, trained ? "training row" : "row")} of this page`, "before", "after", "change"],
@@ -122,7 +122,7 @@ function makeEditPanel(network, target, missingRule, model, given, { digest, ver
       el("div", { class: "buttons" }, stretch ? button("Flatten", () => curve({ what: "flatten" })) : null,
         order && kind === "numeric" ? button("Only rising", () => monotone("increasing")) : null, order && kind === "numeric" ? button("Only falling", () => monotone("decreasing")) : null,
         button("Remove attribute", () => add({ what: "remove", attributes: [name] })), closer()),
-      beside && stretch ? el("p", { class: "muted small" }, `The curve alone changes: what its ${beside} say beyond it stays. Removing the attribute takes them too.`) : null);
+      beside && stretch ? el("p", { class: "muted small" }, `Only the curve changes; its ${beside} stay. Removing the attribute removes them too.`) : null);
   }
 
   function pairForm(p) {

@@ -172,17 +172,16 @@ function makeEvidence(network, target, store) {
 // What models that had not seen a row predicted for it: of the errors and the examples.
 function heldOutAnswers({ quality, mistakes, examples }, classes) {
   if (!quality?.split) return new Map();
-  const answers = [...(mistakes ?? []).map(([row, , said, , p]) => [row, said, p]), ...(examples ?? []).map(({ row, said, p }) => [row, said, p])];
-  return new Map(answers.map(([row, said, p]) => [row, `; a model that had not seen this row predicts ${classes[said]} (${percent(p)})`]));
+  const answers = [...(mistakes ?? []), ...(examples ?? []).map((line) => line.slice(1))];
+  return new Map(answers.map(([row, , said, , p]) => [row, `; a model that had not seen this row predicts ${classes[said]} (${percent(p)})`]));
 }
 
-// Row numbers are those of the table given; where it was too long for the page, only every so many rows are here.
+// Row numbers are those of the file, where it is known, or count from 0. Of a table too long for the page every so many rows are here.
 function makeRows(network, target, rows, heldOut, store) {
   const { nodes } = network;
   const classes = nodes[target].states;
-  const step = rows.every;
-  const last = (rows.kept - 1) * step;
-  const number = el("input", { id: "row-number", type: "number", min: 0, max: last, step, inputmode: "numeric" });
+  const { numbers, every: step, placeOf } = rows, first = numbers[0], last = numbers.at(-1);
+  const number = el("input", { id: "row-number", type: "number", min: first, max: last, inputmode: "numeric" });
   const about = el("span", { class: "muted", "aria-live": "polite" });
   let problem = "";
   const codesOf = (k) => range(target).map((node) => { const code = rows.codes[k * target + node]; return code < nodes[node].states.length ? code : -1; });
@@ -195,15 +194,15 @@ function makeRows(network, target, rows, heldOut, store) {
     });
     return found;
   };
-  const show = (k) => { problem = ""; store.load(codesOf(k), k * step, valuesOf(k)); };
-  const current = () => (store.state.row >= 0 ? Math.round(store.state.row / step) : store.state.from ? Math.round(store.state.from.row / step) : -1);
+  const show = (k) => { problem = ""; store.load(codesOf(k), numbers[k], valuesOf(k)); };
+  const current = () => placeOf(store.state.row >= 0 ? store.state.row : store.state.from?.row ?? -1);
   const turn = (by) => show((current() + by + rows.kept) % rows.kept);
   const button = (text, act) => el("button", { type: "button", onclick: act }, text);
   number.addEventListener("change", () => {
-    const k = Math.round(Number(number.value) / step);
     if (number.value === "") return;
-    if (k >= 0 && k < rows.kept) { show(k); return; }
-    problem = `there is no row ${number.value}: rows 0 to ${last.toLocaleString("en")} are here`;
+    const k = placeOf(Number(number.value));
+    if (k >= 0) { show(k); return; }
+    problem = `there is no row ${number.value}: rows ${first.toLocaleString("en")} to ${last.toLocaleString("en")} are here`;
     update(store.state);
   });
   const toError = () => { const next = rows.wrong.find((k) => k > current()) ?? rows.wrong[0]; show(next); };
@@ -212,20 +211,21 @@ function makeRows(network, target, rows, heldOut, store) {
 
   // A link names the row only: its numbers are here.
   function complete(state) {
-    if (state.row < 0 || state.row > last || state.from?.row === state.row) return;
-    const k = Math.round(state.row / step), values = valuesOf(k), codes = codesOf(k);
+    const k = placeOf(state.row);
+    if (k < 0 || state.from?.row === state.row) return;
+    const values = valuesOf(k), codes = codesOf(k);
     if (!codes.every((code, node) => code === state.codes[node])) return;
     values.forEach((value, node) => { state.values[node] = value; });
     state.from = { row: state.row, codes, values };
   }
 
   function update({ row: asked, from }) {
-    const row = asked > last ? -1 : asked;
+    const row = placeOf(asked) < 0 ? -1 : asked;
     if (!problem) number.value = row >= 0 ? String(row) : from ? String(from.row) : "";
     const here = row >= 0 ? row : from?.row ?? -1;
-    const truth = here >= 0 && rows.classes ? `true class: ${classes[rows.classes[Math.round(here / step)]]}${heldOut.get(here) ?? ""}` : "";
+    const truth = here >= 0 && rows.classes ? `true class: ${classes[rows.classes[placeOf(here)]]}${heldOut.get(here) ?? ""}` : "";
     const some = step > 1 ? ` (every ${step.toLocaleString("en")}th is here)` : "";
-    about.textContent = problem || truth || `of ${plural(rows.count, "row")}, from 0${some}`;
+    about.textContent = problem || truth || `of ${plural(rows.count, "row")}, from ${first.toLocaleString("en")} to ${last.toLocaleString("en")}${some}`;
   }
 
   return { update, complete, load: show };

@@ -21,13 +21,14 @@ function makeIntervals(given, network, target, rows) {
   function of(codes, proba, row) {
     if (network.edited) return null;
     if (given.answer) return given.answer(codes, proba);
-    return given.ends && row >= 0 && row % rows.every === 0 && row / rows.every < rows.kept ? ends(row / rows.every) : null;
+    const k = given.ends && rows ? rows.placeOf(row) : -1;
+    return k >= 0 && rows.numbers[k] === row ? ends(k) : null;
   }
 
   function words(found) {
-    if (found) return `The line across a bar is the ${share} interval of the probability: how far off it may be, by what was learnt from the training rows.`;
+    if (found) return `The line across a bar is the ${share} interval of the probability.`;
     if (network.edited) return "A corrected model has no intervals until they are prepared again.";
-    return given.ends ? "Intervals are on this page for its rows as they are; predict_interval gives others." : "The intervals of this model are too large for a page; predict_interval gives them.";
+    return given.ends ? "This page has intervals only for unchanged rows of the table. Use predict_interval for others." : "The intervals of this model are too large for a page. Use predict_interval.";
   }
 
   // Half of an interval of what a part adds to the log odds of a class against the others; 0 where it is not known.

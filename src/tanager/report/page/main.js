@@ -62,8 +62,15 @@ async function unpackNetwork(network) {
 }
 
 async function unpackRows(rows) {
+  let at = 0;
+  const numbers = Array.from(await unpack(rows.numbers, Uint32Array), (step) => (at += step)); // what people call the rows
+  // The place of the row with a number; of a thinned table that of the last row before it. -1 for none.
+  const placeOf = (number) => {
+    const k = numbers.findLastIndex((each) => each <= number);
+    return k >= 0 && number < numbers[k] + rows.every ? k : -1;
+  };
   return {
-    ...rows,
+    ...rows, numbers, placeOf,
     codes: await unpack(rows.codes, { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[rows.bytes]),
     classes: rows.classes && await unpack(rows.classes, Uint16Array),
     wrong: rows.wrong && [...await unpack(rows.wrong, Uint32Array)],

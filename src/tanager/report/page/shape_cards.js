@@ -88,23 +88,26 @@ function showShapes(network, target, store, makePanel) {
   function draw() {
     const pairs = pairsToDraw(network, MOST_TREE_PAIRS), triples = treeShapes(network)?.triples(MOST_TRIPLES) ?? [];
     const widest = Math.max(...range(target).map((node) => mainEffect(network, node, c).largest));
-    about.textContent = `Each attribute's part of the log odds of ${againstWords(classes, c)}, the most important first; in percent: the chance of ${classes[c]} that this makes of an average row, one with the base rate of ${brief(chanceAt(network, c, 0))}.`
-      + (network.has_spreads ? ` The band reaches two standard deviations each way: ${network.prepared ? "how far off the curve may be, by what was learnt from the training rows" : "between fits on parts of the training rows"}.` : "") + " Below it: where the training rows are."
-      + (network.trees ? " A curve has the part of the trees that depends on the attribute alone, averaged over the others as the training rows have them; what depends on several attributes together is in the pairs and threes below." : "");
+    about.textContent = `The most important attribute comes first. Curve: effect on the log odds of ${againstWords(classes, c)} (left axis) and the chance of ${classes[c]} for an average row, ${brief(chanceAt(network, c, 0))} without the effect (right axis).`
+      + (network.has_spreads ? ` Band: two standard deviations${network.prepared ? "" : " between fits on parts of the training rows"}.` : "") + " Grey bars: training rows."
+      + (network.trees ? " A curve includes the part of the trees that depends on the attribute alone. Parts that depend on several attributes are in the pairs and threes below." : "");
     mains.replaceChildren(...(everything ? ranked : ranked.slice(0, first)).map((node) =>
       shapeCard(nodes[node].name, chanceWords(network, c, mainEffect(network, node, c).states.map(({ value }) => value)), () => jump(() => store.pin(node)), () => mainShape(network, node, c, SMALL, same ? widest : 0), () => panel.below("node", node, c))));
     drawPairs(pairs);
     drawTriples(triples);
     more.hidden = ranked.length <= first && pairs.length <= FIRST_PAIRS;
-    more.textContent = everything ? "Show fewer" : `Show all ${plural(ranked.length, "attribute")}${pairs.length ? ` and ${plural(pairs.length, "pair")}` : ""}`;
+    const ofTrees = pairs.filter(({ number }) => number < 0).length, parts = [plural(ranked.length, "attribute")];
+    if (pairs.length > ofTrees) parts.push(`${plural(pairs.length - ofTrees, "pair")} of the model`);
+    if (ofTrees) parts.push(`${plural(ofTrees, "pair")} of the trees`);
+    more.textContent = everything ? "Show fewer" : `Show all: ${parts.join(", ")}`;
   }
 
   function drawPairs(pairs) {
     const reaches = pairs.map((pair) => pairEffect(network, pair, c).largest), hottest = Math.max(1e-9, ...reaches);
-    const legend = el("p", { class: "heat-legend small muted" }, "Each cell: ", swatch("against"), "lowers ", swatch(""), `raises the log odds${same ? `, up to ±${short(hottest)}` : ", each map to its own largest"}.${network.given ? " The bar in a cell: how many rows of this page are in it." : ""}${pairs.some(({ deviations }) => deviations?.some((each) => each > 0)) && !network.edited ? " A ring: two standard deviations reach across zero." : ""}`);
+    const legend = el("p", { class: "heat-legend small muted" }, "Each cell: ", swatch("against"), "lowers ", swatch(""), `raises the log odds${same ? `, up to ±${short(hottest)}` : ", each map to its own largest"}.${network.given ? " The bar in a cell shows how many rows of this page are in it." : ""}${pairs.some(({ deviations }) => deviations?.some((each) => each > 0)) && !network.edited ? " A ring: the effect is within two standard deviations of zero." : ""}`);
     const heats = (everything ? pairs : pairs.slice(0, FIRST_PAIRS)).map((pair, k) => shapeCard(pairName(network, pair), chanceWords(network, c, pairEffect(network, pair, c).values.flat()), pair.number < 0 ? null : () => jump(() => store.pinPair(pair.number)),
       () => zoomable(pairName(network, pair), (size) => pairShape(network, pair, c, size, null, same ? hottest : 0)), () => (pair.number < 0 ? null : panel.below("pair", pair.number, c))));
-    twos.replaceChildren(...(pairs.length ? [el("h3", { class: "between" }, "Pairs: what two attributes add together, beyond each alone"), legend, el("div", { class: "columns shapes" }, heats)] : []));
+    twos.replaceChildren(...(pairs.length ? [el("h3", { class: "between" }, "Pairs: the effect of two attributes together, beyond the effect of each"), legend, el("div", { class: "columns shapes" }, heats)] : []));
   }
 
   // Small multiples: a heat map of two attributes for each part of the states of a third.
@@ -114,7 +117,7 @@ function showShapes(network, target, store, makePanel) {
       return shapeCard(set.map((node) => nodes[node].name).join(" & "), `up to ±${short(largest)} in log odds, by ${nodes[third].name}`, null,
         () => el("div", { class: "charts panels" }, panels.map(({ name, pair }) => el("figure", { class: "chart" }, el("figcaption", {}, `${nodes[third].name}: ${name}`), pairShape(network, pair, c, SMALL, null, largest)))), () => null, "wide");
     };
-    threes.replaceChildren(...(triples.length ? [el("h3", { class: "between" }, "Threes: what three attributes add together, beyond their pairs"), el("p", { class: "small muted" }, "A map of two for each part of the third; colours as above, each set to its own largest."), el("div", { class: "cards" }, triples.map(card))] : []));
+    threes.replaceChildren(...(triples.length ? [el("h3", { class: "between" }, "Threes: the effect of three attributes together, beyond their pairs"), el("p", { class: "small muted" }, "One map of two attributes for each part of the third. Colours as above; each set has its own scale."), el("div", { class: "cards" }, triples.map(card))] : []));
   }
 
   function jump(pin) {

@@ -8,7 +8,7 @@ const NO_BASELINE = 5e-5; // a smaller one is not worth a line, as in `tanager.e
 function explained({ kind, pairs, trees }) {
   if (kind === "tables") return "each known attribute, given its parents, adds its part.";
   const alone = trees ? "each attribute adds its effect and its part of the trees" : "each attribute adds its effect";
-  return pairs.length ? `${alone}, and each pair what it adds beyond them.` : `${alone}.`;
+  return pairs.length ? `${alone}, and each pair its effect.` : `${alone}.`;
 }
 
 function makeOutcome(network, target, model, missingRule, base, store, decision, intervals) {

@@ -1,4 +1,4 @@
-"""`tanager convert`: any network format, or a model, in; any network format out; nothing printed, nothing lost."""
+"""`tanager convert`: any network in, any format out, nothing lost; `tanager tune`: the function's own result."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from random_networks import joint, random_network
-from tanager import load_model
+from tanager import Network, load_model, read_network, tune, write_network
 from tanager.cli.main import run
-from tanager.files.network_file import FORMATS, read_network, write_network
+from tanager.files.network_file import FORMATS
+from tanager.structure.dag import Dag
+from tanager.table.schema import ColumnSchema
 
 TABLE = "petal length,c,y\n" + "1,u,a\n5,v,b\n1.5,u,a\n6,v,b\n" * 5
 
@@ -74,3 +77,57 @@ def test_a_fault_on_standard_input_is_said_without_a_path(folder, capsys, monkey
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"rubbish")))
     assert run(["convert", "-", "out.net", "--from", "bif"]) == 2
     assert "error: 'standard input' is not a network" in capsys.readouterr().err
+
+
+@pytest.fixture
+def clinic(tmp_path, monkeypatch):
+    """A lung clinic: a timid expert's network, and rows in which the cough says more than the expert thinks."""
+    monkeypatch.chdir(tmp_path)
+    columns = tuple(ColumnSchema(name, "categorical", ("0", "1")) for name in ("Smoker", "Cough", "Cancer"))
+    dag = Dag(((), (2,), (0,)))
+    truth = (np.array([[0.6, 0.4]]), np.array([[0.95, 0.05], [0.1, 0.9]]), np.array([[0.8, 0.2], [0.3, 0.7]]))
+    timid = (truth[0], np.array([[0.6, 0.4], [0.4, 0.6]]), np.array([[0.6, 0.4], [0.4, 0.6]]))
+    write_network(Network(columns, dag, timid), "expert.bif")
+    rows = pd.DataFrame(Network(columns, dag, truth).sample(200, 0))
+    rows.loc[::7, "Cough"] = "?"
+    rows.to_csv("data.csv", index=False)
+    return tmp_path
+
+
+def test_it_prints_what_the_function_finds_and_writes_the_tuned_network(clinic, capsys):
+    arguments = ["tune", "expert.bif", "data.csv", "--query", "Cancer", "--missing", "?"]
+    assert run([*arguments, "-o", "tuned.bif"]) == 0
+    out, err = capsys.readouterr()
+    rows = pd.read_csv("data.csv", dtype=str, na_values="?")
+    expected = tune(read_network("expert.bif"), rows, "Cancer")
+    assert out == f"{expected}\n"
+    assert err == ""
+    assert expected.after.log_loss < expected.before.log_loss
+    for own, other in zip(read_network("tuned.bif").tables, expected.network.tables, strict=True):
+        np.testing.assert_array_equal(own, other)
+    assert run([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(expected.to_dict()))
+
+
+def test_the_tuned_network_may_go_to_standard_output(clinic, capfdbinary):
+    arguments = ["tune", "expert.bif", "data.csv", "--query", "Cancer", "--missing", "?"]
+    assert run([*arguments, "-o", "tuned.net"]) == 0
+    capfdbinary.readouterr()
+    assert run([*arguments, "-o", "-", "--to", "net"]) == 0
+    assert capfdbinary.readouterr() == (Path("tuned.net").read_bytes(), b"")
+
+
+def test_options_reach_the_function(clinic, capsys):
+    options = ["--strength", "5", "--folds", "3", "--seed", "4", "--parameters", "likelihood-gradient", "--json"]
+    assert run(["tune", "expert.bif", "data.csv", "-q", "Cancer", "-q", "Smoker", "--missing", "?", *options]) == 0
+    rows = pd.read_csv("data.csv", dtype=str, na_values="?")
+    expected = tune(
+        read_network("expert.bif"),
+        rows,
+        ["Cancer", "Smoker"],
+        "likelihood-gradient",
+        strength=5.0,
+        cv=3,
+        random_state=4,
+    )
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(expected.to_dict()))
