@@ -30,6 +30,7 @@ def describe_intervals(clf: TableClassifier, codes: Codes | None, room: int) -> 
     codes      of the rows on the page
     room       characters that the posterior may take
     reach      how many standard deviations an interval reaches to either side
+    training   training rows, by weight
     mains      (states, classes) of each attribute: standard deviations of what it adds to the log odds of a class
                against the others; zero where they are not known
     pairs      (coarse states, coarse states, classes) of each pair of the network
@@ -45,6 +46,7 @@ def describe_intervals(clf: TableClassifier, codes: Codes | None, room: int) -> 
         "level": LEVEL,
         "reach": reach(LEVEL),
         "method": posterior.kind,
+        "training": float(clf.class_count_.sum()),
         "mains": _deviations(clf, posterior, [(node,) for node in range(len(network.nodes) - 1)]),
         "pairs": _deviations(clf, posterior, list(pairs)),
         "posterior": described,

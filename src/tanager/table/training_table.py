@@ -152,8 +152,9 @@ def warn_of_weights(weight: float, n_rows: int, stacklevel: int = 3) -> None:
     least, most = USUAL_MEANS
     if n_rows and not least <= mean <= most:
         warnings.warn(
-            f"the mean weight of a row is {mean:.3g}. A weight of w counts as w rows in every count and interval: "
-            f"these {n_rows:,} rows as {weight:,.6g}. Hint: if weights only say how much a row matters, divide them by "
+            f"the mean weight of a row is {mean:.3g}. In networks and in intervals a weight of w counts as w rows: "
+            f"these {n_rows:,} rows as {weight:,.6g}. The probabilities of an additive model do not change if all "
+            "weights are multiplied by a number. Hint: if weights only say how much a row matters, divide them by "
             "their mean.",
             DataWarning,
             stacklevel=stacklevel,

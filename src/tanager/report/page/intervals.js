@@ -1,6 +1,6 @@
 // Intervals of P(class | evidence) as `predict_interval` gives them, and how far each part may be off.
 
-async function unpackIntervals(given, network, missingRule) {
+async function unpackIntervals(given, network, missingRule, posterior) {
   if (!given) return null;
   const mains = await unpack(given.mains, Float32Array), pairs = await unpack(given.pairs, Float32Array);
   const { nodes } = network, nClasses = nodes.at(-1).states.length;
@@ -9,7 +9,7 @@ async function unpackIntervals(given, network, missingRule) {
   const ofNodes = nodes.slice(0, -1).map(({ states }) => take(mains, states.length * nClasses));
   at = 0;
   (network.pairs ?? []).forEach((pair) => { pair.deviations = take(pairs, nodes[pair.parent].coarse.length * nodes[pair.child].coarse.length * nClasses); });
-  return { ...given, ofNodes, ends: given.ends && await unpack(given.ends, Uint16Array), answer: await makePosterior(given, network, network.nodes.length - 1, missingRule) };
+  return { ...given, ofNodes, ends: given.ends && await unpack(given.ends, Uint16Array), answer: await makePosterior(given, network, network.nodes.length - 1, missingRule, posterior) };
 }
 
 // `of` gives [lower, upper] of each class, or null where this page cannot say; `words` say what they are, or why there are none.

@@ -4,10 +4,10 @@ const logOdds = (proba) => proba.map((p, c) => Math.log(p) - Math.log(proba.redu
 const around = (odds, deviations, reach) => odds.map((x, c) => [-1, 1].map((side) => expit(x + side * reach * deviations[c])));
 const expit = (x) => 1 / (1 + Math.exp(-x));
 
-async function makePosterior(given, network, target, missingRule) {
+async function makePosterior(given, network, target, missingRule, posterior) {
   if (!given.posterior) return null;
   const make = { reference: makeReference, dirichlet: makeDirichlet, bootstrap: makeDraws }[given.method];
-  return make(given.posterior, network, target, missingRule, given.reach);
+  return make(given.posterior, network, target, missingRule, given.reach, { posterior, nTraining: given.training });
 }
 
 // The models that were learnt from rows of random weights.

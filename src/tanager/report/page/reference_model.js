@@ -38,7 +38,7 @@ function makeFeatures({ attributes, pairs, splits, codes: wide, left, mains, pai
 }
 
 // The root of the mean square by which the log odds of each class may be off; as `tanager.uncertainty.reference`.
-async function makeReference(packed, network, target, missingRule, reach) {
+async function makeReference(packed, network, target, missingRule, reach, { posterior, nTraining }) {
   const { nodes } = network, given = await unpackFeatures(packed, nodes);
   const { mean, factor, steps, rank } = given, size = given.means.length + 1, nOdds = mean.length / size;
   const features = makeFeatures(given);
@@ -68,13 +68,25 @@ async function makeReference(packed, network, target, missingRule, reach) {
     return { slopes: slopes.map((value) => value / bend), odds: Math.log(average) - Math.log1p(-average) };
   }
 
+  // The log odds of the reference model less this model's, of a row without a known cell.
+  let ofNothing = null;
+  function differenceOfNothing(k) {
+    if (!ofNothing) {
+      const nothing = new Array(target).fill(-1), odds = logOdds(Array.from(posterior([...nothing, -1])));
+      const rows = complete(nothing).map((row) => features(row.map((code, node) => coarseOf(node, code))));
+      ofNothing = range(nOdds).map((k) => averaged(rows, k).odds - odds[nOdds === 1 ? 1 : k]);
+    }
+    return ofNothing[k];
+  }
+
   function deviations(codes, odds) {
-    const known = codes.slice(0, target), coarse = known.map((code, node) => coarseOf(node, code));
-    const rows = complete && known.some((code) => code < 0) ? complete(known).map((row) => features(row.map((code, node) => coarseOf(node, code)))) : null;
+    const known = codes.slice(0, target), unknown = known.filter((code) => code < 0).length / target, coarse = known.map((code, node) => coarseOf(node, code));
+    const rows = complete && unknown ? complete(known).map((row) => features(row.map((code, node) => coarseOf(node, code)))) : null;
     const plain = rows ? null : features(coarse);
     const found = range(nOdds).map((k) => {
       const at = rows ? averaged(rows, k) : { slopes: plain, odds: times(plain, k) };
-      return Math.sqrt(spread(at.slopes, k) + (at.odds - odds[nOdds === 1 ? 1 : k]) ** 2);
+      const p = expit(odds[nOdds === 1 ? 1 : k]), least = rows ? unknown ** 2 / Math.max(nTraining * p * (1 - p), 1e-12) : 0;
+      return Math.sqrt(Math.max(spread(at.slopes, k), least) + (at.odds - odds[nOdds === 1 ? 1 : k] - (rows ? unknown * differenceOfNothing(k) : 0)) ** 2);
     });
     return nOdds === 1 ? [found[0], found[0]] : found;
   }
