@@ -18,6 +18,7 @@ from dask.sizeof import sizeof
 from distributed import Client, Future
 from distributed.client import CancelledError, ClosedClientError, default_client
 
+from tanager.arrays import RowNumbers
 from tanager.errors import OptionError
 from tanager.runtime.resources import thread_limit
 from tanager.table.rows import (
@@ -27,7 +28,6 @@ from tanager.table.rows import (
     Outline,
     Outlined,
     Place,
-    RowNumbers,
     Value,
     add,
     check_fits,

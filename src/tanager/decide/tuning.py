@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_curve
 
-from tanager.arrays import Array
+from tanager.arrays import Array, ClassCodes
 from tanager.decide.decision import ASK, Decision, best_other
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.metrics import Probabilities
-
-ClassCodes = NDArray[np.integer]
 
 PERCENTILES = (2.5, 97.5)
 MAX_DRAWS, MIN_DRAWS = 1000, 200

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager.additive.forest import Forest
 from tanager.additive.importance import class_odds, tree_mains
 from tanager.additive.model import AdditiveModel
-from tanager.arrays import Array, Codes, Ints
+from tanager.arrays import Array, Codes, Ints, Places
 from tanager.classifiers.additive import AdditiveClassifier
 from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.edits.edit import DIRECTIONS, Bound, Edit, Edits, Revision, model_digest
@@ -28,7 +28,6 @@ from tanager.registry import check_option, nearest_first
 from tanager.table.schema import Category, ColumnSchema
 from tanager.table.training_table import read_rows
 
-Places = NDArray[np.intp]
 LEAST_SHARE = 1e-12
 """What a state that no training row is in weighs in a mean."""
 MAX_STEPS, TOLERANCE = 100, 1e-12

@@ -20,7 +20,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, Strat
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
-from tanager.arrays import Codes
+from tanager.arrays import Codes, RowNumbers
 from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.metrics import Predictions, Probabilities, Quality
@@ -36,7 +36,6 @@ from tanager.table.training_table import (
 )
 
 Labels = NDArray[np.generic]
-RowNumbers = NDArray[np.intp]
 Fold = tuple[RowNumbers, RowNumbers]
 """Row numbers to train on and to test on."""
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import ClassCodes
 from tanager.metrics.event import Share
 
 Probabilities = NDArray[np.float64]
-ClassCodes = NDArray[np.integer]
 
 FLOOR = 1e-15
 """The logarithm of a smaller probability is taken as that of this one: a loss of at most 34.5 nats per row."""

@@ -10,7 +10,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.metrics.basic import ClassCodes, Measures, Probabilities, confusion_matrix, measure, measure_intervals
+from tanager.arrays import ClassCodes
+from tanager.metrics.basic import Measures, Probabilities, confusion_matrix, measure, measure_intervals
 from tanager.metrics.calibration import measure_calibration
 from tanager.metrics.event import EventQuality, event_code, most_missed
 from tanager.table.schema import Category

@@ -13,9 +13,9 @@ from scipy.special import softmax
 
 from tanager.additive.forest import WORK_WORTH_COMPILING
 from tanager.additive.model import LookedUpModel
-from tanager.arrays import Array, Codes, Ints
+from tanager.arrays import Array, ClassCodes, Codes, Ints
 from tanager.missing.imputation import PSEUDO_ROWS, Imputation, learn_mixture
-from tanager.missing.rule import Classes, Contributions, MissingRule, answer_apart
+from tanager.missing.rule import Contributions, MissingRule, answer_apart
 from tanager.missing.skip import Expected, Skipped
 from tanager.network.log_joint import normalize_log
 from tanager.runtime.resources import map_threads
@@ -63,7 +63,7 @@ class Averaged(MissingRule):
             codes, self.has_unknown(codes), lambda rows: self.network.log_joint(rows, normalized=True), average
         )
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
+    def contributions(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, log_odds: Array) -> Contributions:
         parts = self.by_terms.contributions(codes, favoured, against, log_odds)
         summed = parts.prior + parts.terms.sum(axis=1)
         # Odds that a known cell makes infinite are so in every draw: the remainder is then nothing.

@@ -13,14 +13,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.model import AnyModel
-from tanager.arrays import Array, Codes
+from tanager.arrays import Array, ClassCodes, Codes, Flags
 from tanager.runtime import PicklesFields
-
-Classes = NDArray[np.intp]
-Rows = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,7 @@ class Contributions:
         return cls(odds[:, -1], odds[:, :-1], np.zeros(len(odds)))
 
     @classmethod
-    def between(cls, addends: Iterable[Array], favoured: Classes, against: Classes) -> Self:
+    def between(cls, addends: Iterable[Array], favoured: ClassCodes, against: ClassCodes) -> Self:
         """From what each term adds to the log joint, (n_rows, n_classes) each; the class itself comes last."""
         return cls.of(np.column_stack([between(addend, favoured, against) for addend in addends]))
 
@@ -67,7 +63,7 @@ class MissingRule(PicklesFields, ABC):
         """log P(class | known cells), (n_rows, n_classes); not `normalized`, but for a number of the row."""
 
     @abstractmethod
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
+    def contributions(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, log_odds: Array) -> Contributions:
         """What adds up to the log odds of one class against another, which are those of `log_posterior`."""
 
     def without_each(self, codes: Codes) -> Iterator[Array]:
@@ -89,13 +85,13 @@ class MissingRule(PicklesFields, ABC):
         """The lists and arrays that another program needs, besides the model, to apply the rule."""
         return {}
 
-    def has_unknown(self, codes: Codes) -> Rows:
+    def has_unknown(self, codes: Codes) -> Flags:
         """(n_rows,) whether a cell is unknown."""
-        unknown: Rows = (codes == np.array(self.network.n_states[:-1])).any(axis=1)
+        unknown: Flags = (codes == np.array(self.network.n_states[:-1])).any(axis=1)
         return unknown
 
 
-def between(logs: Array, favoured: Classes, against: Classes) -> Array:
+def between(logs: Array, favoured: ClassCodes, against: ClassCodes) -> Array:
     """(n_rows,) log odds of one class against another, from (n_rows, n_classes)."""
     rows = np.arange(len(logs))
     odds: Array = logs[rows, favoured] - logs[rows, against]
@@ -103,7 +99,7 @@ def between(logs: Array, favoured: Classes, against: Classes) -> Array:
 
 
 def answer_apart(
-    codes: Codes, hard: Rows, easily: Callable[[Codes], Array], otherwise: Callable[[Codes], Array]
+    codes: Codes, hard: Flags, easily: Callable[[Codes], Array], otherwise: Callable[[Codes], Array]
 ) -> Array:
     """(n_rows, n_classes) log posteriors of all rows; another function computes the rows marked as `hard`."""
     if not hard.any():

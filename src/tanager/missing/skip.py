@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tanager.additive.model import AdditiveModel
-from tanager.arrays import Array, Codes
+from tanager.arrays import Array, ClassCodes, Codes
 from tanager.counts.family import Family
-from tanager.missing.rule import Classes, Contributions, MissingRule, answer_apart
+from tanager.missing.rule import Contributions, MissingRule, answer_apart
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 
@@ -48,7 +48,7 @@ class Skipped(MissingRule):
             codes, self.has_unknown(codes), lambda rows: self.network.log_joint(rows, normalized), add_terms
         )
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
+    def contributions(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, log_odds: Array) -> Contributions:
         return Contributions.between(self._addends(codes), favoured, against)
 
     def constants(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Expected(MissingRule):
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
         return self.network.log_joint(codes, normalized)
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
+    def contributions(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, log_odds: Array) -> Contributions:
         intercept = np.broadcast_to(self.network.intercept, (len(codes), len(self.network.intercept)))
         return Contributions.between([*self.network.effects(codes), intercept], favoured, against)
 

@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from tanager.arrays import Array, Flags
+from tanager.arrays import Array, Flags, Places
 from tanager.errors import DataError, OptionError
 from tanager.registry import check_option, nearest_first
 from tanager.runtime.resources import map_threads, thread_limit
@@ -26,8 +26,6 @@ from tanager.table.value_counts import ValueCounts, count_values, midpoints, no_
 
 Cutter = Callable[[ValueCounts, int], NDArray[np.float64]]
 """(how often each class has each distinct value, number of classes) -> increasing cut points."""
-
-Indices = NDArray[np.intp]
 
 # Candidate cuts are ties when their weighted entropies differ by less than this part of the segment's entropy.
 _TIE = 1e-10
@@ -91,7 +89,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     cuts_: list[Array]
     bin_edges_: NDArray[np.object_]
-    n_bins_: Indices
+    n_bins_: Places
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
@@ -181,7 +179,7 @@ def mdl_cuts(counts: ValueCounts, n_classes: int) -> Array:
     return midpoints(values[above - 1], values[above])
 
 
-def _block_starts(ranks: Indices, classes: Indices) -> Indices:
+def _block_starts(ranks: Places, classes: Places) -> Places:
     """Index of the first value of each block.
 
     The best cut is never between neighbouring values of one and the same class (Fayyad and Irani 1992): such runs are
@@ -204,13 +202,13 @@ class _Segments:
     disorder   N E, in nats
     """
 
-    starts: Indices
+    starts: Places
     weight: Array
-    n_classes: Indices
+    n_classes: Places
     disorder: Array
 
     @classmethod
-    def measure(cls, starts: Indices, block: Indices, weights: Array, first: Flags) -> _Segments:
+    def measure(cls, starts: Places, block: Places, weights: Array, first: Flags) -> _Segments:
         """From the pairs: `first` flags the first pair of each (class, segment) group."""
         group = np.flatnonzero(first)
         totals = np.add.reduceat(weights, group)
@@ -222,7 +220,7 @@ class _Segments:
         return _Segments(self.starts[chosen], self.weight[chosen], self.n_classes[chosen], self.disorder[chosen])
 
 
-def _split_blocks(block: Indices, classes: NDArray[np.unsignedinteger], weights: Array) -> Indices:
+def _split_blocks(block: Places, classes: NDArray[np.unsignedinteger], weights: Array) -> Places:
     """First block of every part but the lowest, increasing.
 
     The arguments (n_pairs,) are the (block, class) pairs by class, then block. All segments of one depth are split
@@ -253,7 +251,7 @@ def _split_blocks(block: Indices, classes: NDArray[np.unsignedinteger], weights:
     return np.sort(np.concatenate(cuts_by_depth))
 
 
-def _best_cuts(segments: _Segments, block: Indices, weights: Array, first: Flags) -> Indices:
+def _best_cuts(segments: _Segments, block: Places, weights: Array, first: Flags) -> Places:
     """The block at which the second part of each segment starts, when cut where the weighted entropy is least.
 
     With f(x) = x log x, a segment's N E is f(N) - sum_c f(N_c). Stepping over a pair changes the left and right
@@ -274,7 +272,7 @@ def _best_cuts(segments: _Segments, block: Indices, weights: Array, first: Flags
     return ties[np.searchsorted(ties, segments.starts)] + 1
 
 
-def _sides(starts: Indices, weights: Array) -> tuple[Array, Array, Array]:
+def _sides(starts: Places, weights: Array) -> tuple[Array, Array, Array]:
     """For groups of consecutive items: weight up to each item, weight after it, both within its group; group totals."""
     sizes = np.diff(starts, append=weights.size)
     totals = np.add.reduceat(weights, starts)
@@ -300,7 +298,7 @@ def _changes(items: NDArray[np.generic]) -> Flags:
     return changes
 
 
-def _sum_by(index: Indices, weights: Array) -> Array:
+def _sum_by(index: Places, weights: Array) -> Array:
     """The total weight of each index."""
     return np.bincount(index, weights).astype(np.float64, copy=False)
 

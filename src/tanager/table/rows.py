@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, Prot
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Codes
+from tanager.arrays import Codes, RowNumbers
 from tanager.errors import MemoryLimitError, OptionError
 from tanager.runtime.resources import physical_memory
 from tanager.table.columns import code_dtype
@@ -22,7 +22,6 @@ Value = TypeVar("Value")
 Made = TypeVar("Made")
 Made_co = TypeVar("Made_co", covariant=True)
 Options = ParamSpec("Options")
-RowNumbers = NDArray[np.integer]
 Weights = NDArray[np.float64]
 
 Needs = Literal["families", "pairs", "counts", "passes", "order", "memory"]

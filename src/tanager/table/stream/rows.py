@@ -13,6 +13,7 @@ from typing import IO, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import RowNumbers
 from tanager.errors import MemoryLimitError
 from tanager.table.rows import (
     EncodedBatch,
@@ -21,7 +22,6 @@ from tanager.table.rows import (
     Outlined,
     Place,
     PreparedHere,
-    RowNumbers,
     Value,
     add,
     check_fits,
@@ -30,7 +30,6 @@ from tanager.table.rows import (
 from tanager.table.stream.coder import RawCells
 
 Change = Callable[[EncodedBatch], EncodedBatch]
-Array = NDArray[Any]
 
 CHUNK_ROWS = 1 << 18
 # Bytes to which arrays are aligned that are looked at where they lie.
@@ -120,7 +119,7 @@ def _keep_blocks(blocks: Iterable[EncodedBatch]) -> list[EncodedBatch]:
     return kept
 
 
-def _keep(array: Array | None, file: ScratchFile) -> Callable[[NDArray[np.uint8]], Any]:
+def _keep(array: NDArray[Any] | None, file: ScratchFile) -> Callable[[NDArray[np.uint8]], Any]:
     """Write an array; the answer finds it in the bytes of the file."""
     if array is None:
         return lambda data: None
