@@ -127,22 +127,24 @@ def check_unique(names: Sequence[str]) -> None:
 
 
 def _read_series(name: str, series: nw.Series[Any]) -> Column:
-    if series.dtype in (nw.Int128, nw.UInt128):
-        series = series.cast(nw.Float64)  # NumPy and Arrow have none so wide
-    if series.dtype.is_integer():
+    dtype, native = series.dtype, getattr(series.to_native(), "dtype", None)
+    if dtype in (nw.Int128, nw.UInt128):
+        return _read_series(name, series.cast(nw.Float64))  # NumPy and Arrow have none so wide
+    if dtype.is_integer():
         values = series.to_numpy()
         if values.dtype.kind in "iu":  # none is missing, for then they would be floats or objects
             return NumericColumn(name, values)
-    if series.dtype.is_float() and series.null_count() == 0:
+    if dtype.is_float() and (isinstance(native, np.dtype) or series.null_count() == 0):
         return finite(NumericColumn(name, series.to_numpy()))
-    if series.dtype == nw.Boolean and series.null_count() == 0:
+    if dtype == nw.Boolean and series.null_count() == 0:
         return DictionaryColumn(name, series.to_numpy().astype(np.int32), (False, True))
-    if series.dtype == nw.Object or _holds_objects(series):
+    # An array of Python objects, which Arrow would have to look at one by one.
+    if dtype == nw.Object or native is np.dtype(object) or getattr(native, "storage", None) == "python":
         return read_objects(name, _objects_of(series))
     try:
         is_polars = series.implementation.is_polars()
         column = read_arrow(name, _arrow_cells(series))
-        if is_polars and series.dtype == nw.Enum and isinstance(column, DictionaryColumn):
+        if is_polars and dtype == nw.Enum and isinstance(column, DictionaryColumn):
             return replace(column, ordered=True)
         return column
     except DataError:
@@ -162,12 +164,6 @@ def _arrow_cells(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
 def _objects_of(series: nw.Series[Any]) -> NDArray[np.object_]:
     """The cells as they lie in memory: pandas itself would first look at each whether it is missing."""
     return np.asarray(series.to_native().array if series.implementation.is_pandas() else series.to_numpy())
-
-
-def _holds_objects(series: nw.Series[Any]) -> bool:
-    """Whether the column of a frame is an array of Python objects, which Arrow would have to look at one by one."""
-    dtype = getattr(series.to_native(), "dtype", None)
-    return dtype is np.dtype(object) or getattr(dtype, "storage", None) == "python"
 
 
 def _read_array(X: object) -> RawTable:
