@@ -31,6 +31,7 @@ MANY_CELLS = 2_000_000
 UNREADABLE = (pa.ArrowException, OverflowError, TypeError, ValueError)
 # Of dates and durations; Arrow has seconds and finer units, and days of dates.
 COARSE_UNITS = ("Y", "M", "W", "D", "h", "m")
+NO_ROWS = "the table has no rows."
 
 
 def read_columns(X: Any) -> RawTable:
@@ -95,7 +96,7 @@ def _read_frame(X: Any) -> RawTable:
     if frame.shape[1] == 0:
         raise DataError("the table has no column: found 0 feature(s) while a minimum of 1 is required.")
     if frame.shape[0] == 0:
-        raise DataError("the table has no row: found 0 sample(s) while a minimum of 1 is required.")
+        raise DataError(NO_ROWS)
     return _read_all(names, list(frame.iter_columns()))
 
 
@@ -175,10 +176,14 @@ def _read_array(X: object) -> RawTable:
         kind = f"structured array with the fields {', '.join(map(repr, fields[:5]))}" if fields else "dict"
         hint = "pandas.DataFrame(table) makes one."
         raise DataTypeError(f"the table is a {kind}; expected a data frame, an array or rows.", hint=hint)
+    if isinstance(X, list | tuple) and not X:
+        raise DataError(NO_ROWS)
     X = without_mask(X)
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise DataError("Complex data not supported: the table holds complex numbers.", hint="take X.real, or X.imag.")
-    array = check_array(X, dtype=None, ensure_all_finite=False)
+    array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    if not len(array):
+        raise DataError(NO_ROWS)
     if array.dtype.kind in "US" and not hasattr(X, "dtype"):
         # A list of rows with text in them: keep the numbers beside it numbers.
         array = check_array(X, dtype=object, ensure_all_finite=False)

@@ -91,7 +91,7 @@ class Stream:
                 has_rows = True
                 yield frame
         if not has_rows:
-            raise DataError("the table has no row: every batch is empty.")
+            raise DataError("the table has no rows: every batch is empty.")
 
     def _arrange(self, table: RawTable, names: tuple[str, ...], number: int) -> RawTable:
         by_name = dict(zip(table.names, table.columns, strict=True))
