@@ -254,10 +254,7 @@ def _add_all(values: list[Any]) -> Any:
 
 
 def _sum_blocks(blocks: list[EncodedBatch], function: Callable[[EncodedBatch], Value]) -> Value:
-    total = function(blocks[0])
-    for block in blocks[1:]:
-        total = add(total, function(block))
-    return total
+    return reduce(add, map(function, blocks))
 
 
 def _apply(function: Callable[..., Value], args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> Value:

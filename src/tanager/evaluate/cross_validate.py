@@ -25,7 +25,7 @@ from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.metrics import Predictions, Probabilities, Quality
 from tanager.runtime.progress import Update
-from tanager.table.stream.source import is_stream
+from tanager.table.read_columns import is_stream
 from tanager.table.training_table import (
     encode_labels,
     missing_labels,

@@ -12,7 +12,7 @@ from tanager.additive.model import AnyModel
 from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, OptionError
-from tanager.missing.choose import choose_rule
+from tanager.missing.average import choose_rule
 from tanager.missing.marginalize import SummedOut
 from tanager.missing.rule import MissingRule
 from tanager.network.columns import HasColumns, Term

@@ -61,8 +61,7 @@ from tanager.files.model_documents import (
 )
 from tanager.files.model_of_0_2 import as_format_3, imputation_of_0_2, is_network_of_0_2
 from tanager.metrics import Quality
-from tanager.missing.average import LARGEST_CORRECTION, N_DRAWS
-from tanager.missing.choose import MISSING, choose_rule
+from tanager.missing.average import LARGEST_CORRECTION, MISSING, N_DRAWS, choose_rule
 from tanager.missing.imputation import Imputation
 from tanager.missing.rule import MissingRule
 from tanager.network.document import (

@@ -1,4 +1,8 @@
-"""Averaged: P(class | row) averaged over the possible values of the unknown cells."""
+"""Averaged: P(class | row) averaged over the possible values of the unknown cells; and the choice of a rule.
+
+With `missing` "auto" and "category" a missing cell may be a state of its own, which the schema decides. Cells that are
+still unknown then follow the rule that `choose_rule` gives.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,10 @@ import scipy.sparse as sp
 from scipy.special import softmax
 
 from tanager.additive.forest import WORK_WORTH_COMPILING
-from tanager.additive.model import LookedUpModel
+from tanager.additive.model import AnyModel, LookedUpModel
 from tanager.arrays import Array, ClassCodes, Codes, Ints
 from tanager.missing.imputation import PSEUDO_ROWS, Imputation, learn_mixture
+from tanager.missing.marginalize import LeftOut, Mixed, SummedOut
 from tanager.missing.rule import Contributions, MissingRule, answer_apart
 from tanager.missing.skip import Expected, Skipped
 from tanager.network.log_joint import normalize_log
@@ -22,6 +27,7 @@ from tanager.runtime.resources import map_threads
 from tanager.table.columns import code_dtype
 from tanager.table.rows import Rows
 
+MISSING = ("auto", "average", "marginalize", "skip", "category")
 BLOCK_ROWS = 1_024
 N_DRAWS = 16
 # Of a class that is rare among the draws; less would leave a row of one known cell away from its frequencies.
@@ -243,3 +249,25 @@ def _used_attributes(network: LookedUpModel) -> list[int]:
     mains = {attribute for attribute, main in enumerate(network.mains) if main.any()}
     trees = set() if network.forest is None else set(network.forest.attributes.tolist())
     return sorted(mains | trees | {attribute for pair in network.pairs for attribute in pair})
+
+
+def needs_imputation(missing: str, describes_attributes: bool) -> bool:
+    """Whether unknown cells are averaged over by an imputation model.
+
+    Tables that describe the attributes need none: to average over their own joint is to marginalise it.
+    """
+    return missing in ("auto", "average", "category") and not describes_attributes
+
+
+def choose_rule(network: AnyModel, imputation: Imputation | None = None, missing: str = "marginalize") -> MissingRule:
+    """The rule of a model learnt with this `missing`, averaging where there is an imputation; or of a model alone."""
+    match network.kind:
+        case "mixtures":
+            return Mixed(network)
+        case "trees":
+            return LeftOut(network)
+    if imputation is not None:
+        return Averaged(network, imputation)
+    if network.kind == "effects":
+        return Expected(network)
+    return Skipped(network) if missing == "skip" else SummedOut(network)

@@ -22,7 +22,16 @@ from tanager.table.columns import as_number, code_dtype
 from tanager.table.read_columns import without_mask
 from tanager.table.schema import ColumnSchema
 from tanager.table.training_table import encode_labels, read_sample_weight
-from tanager.table.value_counts import ValueCounts, count_values, midpoints, no_cuts, quantile_cuts, rank_sorted
+from tanager.table.value_counts import (
+    ValueCounts,
+    changes,
+    count_values,
+    midpoints,
+    no_cuts,
+    quantile_cuts,
+    rank_sorted,
+    sum_by,
+)
 
 Cutter = Callable[[ValueCounts, int], NDArray[np.float64]]
 """(how often each class has each distinct value, number of classes) -> increasing cut points."""
@@ -171,7 +180,7 @@ def mdl_cuts(counts: ValueCounts, n_classes: int) -> Array:
     first_value = _block_starts(ranks, counts.classes)
     block = np.repeat(np.arange(first_value.size), np.diff(first_value, append=values.size))[ranks]
     # A run of values of one class is one pair.
-    first_pair = np.flatnonzero(_changes(block) | _changes(counts.classes))
+    first_pair = np.flatnonzero(changes(block) | changes(counts.classes))
     weights = np.add.reduceat(counts.weights, first_pair) * max(1.0, counts.n_rows / counts.weights.sum())
     block, classes = block[first_pair], counts.classes[first_pair].astype(code_dtype(n_classes))
     order = np.argsort(classes, kind="stable")
@@ -185,9 +194,9 @@ def _block_starts(ranks: Places, classes: Places) -> Places:
     The best cut is never between neighbouring values of one and the same class (Fayyad and Irani 1992): such runs are
     one block, and only the borders of blocks are candidates.
     """
-    first_pair = np.flatnonzero(_changes(ranks))
+    first_pair = np.flatnonzero(changes(ranks))
     mixed = np.diff(first_pair, append=ranks.size) > 1
-    starts = mixed | _changes(classes[first_pair])
+    starts = mixed | changes(classes[first_pair])
     starts[1:] |= mixed[:-1]
     return np.flatnonzero(starts)
 
@@ -213,8 +222,8 @@ class _Segments:
         group = np.flatnonzero(first)
         totals = np.add.reduceat(weights, group)
         segment = np.searchsorted(starts, block[group], side="right") - 1
-        weight = _sum_by(segment, totals)
-        return cls(starts, weight, np.bincount(segment), _xlogx(weight) - _sum_by(segment, _xlogx(totals)))
+        weight = sum_by(segment, totals)
+        return cls(starts, weight, np.bincount(segment), _xlogx(weight) - sum_by(segment, _xlogx(totals)))
 
     def select(self, chosen: Flags | slice) -> _Segments:
         return _Segments(self.starts[chosen], self.weight[chosen], self.n_classes[chosen], self.disorder[chosen])
@@ -227,7 +236,7 @@ def _split_blocks(block: Places, classes: NDArray[np.unsignedinteger], weights: 
     together, so that the work is a few array operations per depth, however many cuts there are; in this order the
     pairs of each (class, segment) group lie together at every depth.
     """
-    first = _changes(classes)
+    first = changes(classes)
     segments = _Segments.measure(np.zeros(1, dtype=np.intp), block, weights, first)
     origin = np.arange(block.max() + 1)  # the number each remaining block had at the start
     if origin.size == 1:
@@ -237,7 +246,7 @@ def _split_blocks(block: Places, classes: NDArray[np.unsignedinteger], weights: 
         cuts = _best_cuts(segments, block, weights, first)
         starts = np.stack([segments.starts, cuts], axis=1).ravel()
         sizes = np.diff(starts, append=origin.size)
-        first = first | _changes(np.repeat(np.arange(starts.size), sizes)[block])
+        first = first | changes(np.repeat(np.arange(starts.size), sizes)[block])
         parts = _Segments.measure(starts, block, weights, first)
         accepted = _pays(segments, parts.select(slice(0, None, 2)), parts.select(slice(1, None, 2)))
         cuts_by_depth.append(origin[cuts[accepted]])
@@ -262,8 +271,8 @@ def _best_cuts(segments: _Segments, block: Places, weights: Array, first: Flags)
     after = _xlogx(left) + _xlogx(right)
     before = np.concatenate([[0.0], after[:-1]])
     before[first] = _xlogx(whole)
-    by_class = np.cumsum(_sum_by(block, after - before))
-    left, right, _ = _sides(segments.starts, _sum_by(block, weights))
+    by_class = np.cumsum(sum_by(block, after - before))
+    left, right, _ = _sides(segments.starts, sum_by(block, weights))
     gain = by_class - _xlogx(left) - _xlogx(right)  # N times the gain, less f(N)
     gain[np.append(segments.starts[1:], gain.size) - 1] = -np.inf  # no cut behind the last block
     best = np.maximum.reduceat(gain, segments.starts)
@@ -289,18 +298,6 @@ def _pays(whole: _Segments, low: _Segments, high: _Segments) -> Flags:
     spread = [part.n_classes * part.disorder / part.weight for part in (whole, low, high)]  # k E
     gain = whole.disorder - low.disorder - high.disorder
     return gain > np.log(whole.weight - 1) + log_choices - (spread[0] - spread[1] - spread[2])
-
-
-def _changes(items: NDArray[np.generic]) -> Flags:
-    """Whether each item differs from the one before it; the first does."""
-    changes = np.ones(items.size, dtype=np.bool_)
-    np.not_equal(items[1:], items[:-1], out=changes[1:])
-    return changes
-
-
-def _sum_by(index: Places, weights: Array) -> Array:
-    """The total weight of each index."""
-    return np.bincount(index, weights).astype(np.float64, copy=False)
 
 
 def _xlogx(x: Array) -> Array:

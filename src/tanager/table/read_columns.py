@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import numbers
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -49,6 +50,18 @@ def read_mixed(X: Any) -> RawTable:
         if not nw.dependencies.is_into_dataframe(X):
             raise
         return read_columns(to_arrow(X))
+
+
+def is_stream(X: object) -> bool:
+    """Whether a table comes batch by batch; nothing is imported to tell."""
+    known = isinstance(X, pa.RecordBatchReader | Iterator)
+    return known or is_instance(X, "pyarrow.dataset", "Dataset") or is_instance(X, "polars", "LazyFrame")
+
+
+def is_instance(X: object, module: str, name: str) -> bool:
+    """An object of a class whose module is not loaded cannot exist."""
+    loaded = sys.modules.get(module)  # None also where the module was found not to be there
+    return loaded is not None and isinstance(X, getattr(loaded, name))
 
 
 def to_arrow(X: Any) -> pa.Table:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
@@ -298,6 +299,11 @@ class PreparedHere(Generic[Made]):
         self, function: Callable[Concatenate[Made, Options], Value], *args: Options.args, **kwargs: Options.kwargs
     ) -> Value:
         return function(self.made, *args, **kwargs)
+
+
+def weigh(rows: Rows, factors: Weights | None) -> Rows:
+    """The rows with their weights times the factor of their class, if there are factors."""
+    return rows if factors is None else rows.map(partial(EncodedBatch.weighed, factors=factors), "weigh")
 
 
 def check_fits(n_rows: int, n_states: Sequence[int]) -> None:

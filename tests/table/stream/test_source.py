@@ -15,8 +15,8 @@ import pytest
 
 from tanager.errors import DataError
 from tanager.table.columns import DictionaryColumn
-from tanager.table.read_columns import read_columns
-from tanager.table.stream.source import is_stream, open_stream
+from tanager.table.read_columns import is_stream, read_columns
+from tanager.table.stream.source import open_stream
 
 
 @pytest.mark.parametrize(

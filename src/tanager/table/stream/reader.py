@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from tanager.table.binning import (
 from tanager.table.columns import Column, NumericColumn, RawTable, code_dtype, kind_of, missing_cells
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import choose_categorical, warn_of_useless_columns
-from tanager.table.rows import EncodedBatch, Outline, Weights, gather
+from tanager.table.rows import EncodedBatch, Outline, Rows, Weights, gather, weigh
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.coder import BatchRows, ColumnCoder, FinalCodes, RawCells
 from tanager.table.stream.rows import DiskRows, Spool, check_space
@@ -77,8 +77,8 @@ class StreamedTable:
     classes: NDArray[np.generic]
     class_rows: NDArray[Any]
     factors: Weights | None
-    rows: DiskRows
-    unlabelled: DiskRows | None
+    rows: Rows
+    unlabelled: Rows | None
     values: ValueRows | None
 
 
@@ -170,7 +170,7 @@ class StreamReader:
         if self._unlabelled is not None and self._n_unlabelled:
             codes = self._unlabelled.final_codes(in_order)
             unlabelled = self._unlabelled.rows(codes, of_class, labelled=False)
-        rows = _weigh(labelled.rows(final, of_class, labelled=True), factors)
+        rows = weigh(labelled.rows(final, of_class, labelled=True), factors)
         values = None
         if self._options.values and is_worth_cutting_again(schema.attributes, labelled.n_rows):
             values = self._value_rows(labelled, in_order, of_class, factors)
@@ -181,7 +181,7 @@ class StreamReader:
     ) -> ValueRows:
         pairs = zip(schema.attributes, labelled.coders.values(), strict=True)
         uncut = TableSchema(tuple(cut_at_every_value(column, coder.values) for column, coder in pairs), schema.target)
-        rows = gather(_weigh(labelled.rows(labelled.final_codes(uncut), of_class, labelled=True), factors))
+        rows = gather(weigh(labelled.rows(labelled.final_codes(uncut), of_class, labelled=True), factors))
         return ValueRows(rows, uncut.attributes, self._options.discretizer)
 
     def _learn_columns(
@@ -210,10 +210,6 @@ class StreamReader:
             fractions = labels[labels != np.rint(labels)]
             if len(fractions):
                 raise DataError(f"the class column {name!r} holds {fractions[0]}; expected classes, not a quantity.")
-
-
-def _weigh(rows: DiskRows, factors: Weights | None) -> DiskRows:
-    return rows if factors is None else rows.map(partial(EncodedBatch.weighed, factors=factors), "weigh")
 
 
 def _of_one_class(table: RawTable, weights: Weights | None = None) -> BatchRows:

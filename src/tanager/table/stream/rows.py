@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import IO, Any, ClassVar
 
@@ -70,10 +70,7 @@ class DiskRows(Outlined):
 
     def sum(self, function: Callable[[EncodedBatch], Value], name: str = "sum") -> Value:
         blocks = self.blocks()
-        total = function(next(blocks, EncodedBatch.empty(self.n_states)))
-        for block in blocks:
-            total = add(total, function(block))
-        return total
+        return reduce(add, map(function, blocks), function(next(blocks, EncodedBatch.empty(self.n_states))))
 
     def prepare(self, make: Callable[[list[EncodedBatch]], Made], name: str = "prepare") -> PreparedHere[Made]:
         return PreparedHere(make(list(self.kept().blocks()) or [EncodedBatch.empty(self.n_states)]))

@@ -20,7 +20,7 @@ from tanager.errors import DataError, FileError, MemoryLimitError
 from tanager.registry import list_names
 from tanager.runtime.resources import available_memory
 from tanager.table.columns import DictionaryColumn, RawTable
-from tanager.table.read_columns import read_arrow, read_columns, replace_columns
+from tanager.table.read_columns import is_instance, read_arrow, read_columns, replace_columns
 
 BATCH_ROWS = 1 << 17
 # Bytes of numbers, and of the text of all cells, that a batch may have.
@@ -109,25 +109,13 @@ class Stream:
         return RawTable(tuple(columns), named=True, n_rows=table.n_rows)
 
 
-def is_stream(X: object) -> bool:
-    """Whether a table comes batch by batch; nothing is imported to tell."""
-    known = isinstance(X, pa.RecordBatchReader | Iterator)
-    return known or _is(X, "pyarrow.dataset", "Dataset") or _is(X, "polars", "LazyFrame")
-
-
 def open_stream(X: Any, columns: Sequence[str] | None = None) -> Stream:
     """The batches of whatever `is_stream` takes; of files only the columns named, if any are, need to be read."""
-    if _is(X, "pyarrow.dataset", "Dataset"):
+    if is_instance(X, "pyarrow.dataset", "Dataset"):
         return _open_dataset(X, columns)
-    if _is(X, "polars", "LazyFrame"):
+    if is_instance(X, "polars", "LazyFrame"):
         return Stream(_collect(X))
     return Stream(iter(X))
-
-
-def _is(X: object, module: str, name: str) -> bool:
-    """An object of a class whose module is not loaded cannot exist."""
-    loaded = sys.modules.get(module)  # None also where the module was found not to be there
-    return loaded is not None and isinstance(X, getattr(loaded, name))
 
 
 def _collect(frame: Any) -> Iterator[object]:
