@@ -140,19 +140,6 @@ def test_weights_equal_repetition_and_engines_agree_with_gaps(parameters):
             np.testing.assert_allclose(one, two, rtol=1e-9)
 
 
-@pytest.mark.parametrize("nothing", [None, np.nan])
-def test_rows_without_a_class_are_left_out_with_a_warning(nothing):
-    X, y = drawn(7)
-    y = y.astype(object)
-    y[::4] = nothing
-    with pytest.warns(DataWarning, match="the class is missing in 100 of 400 rows"):
-        clf = TANClassifier().fit(X, y)
-    kept = y.notna()
-    expected = TANClassifier().fit(X[kept], y[kept])
-    assert clf.classes_.tolist() == expected.classes_.tolist()
-    np.testing.assert_array_equal(clf.predict_proba(X), expected.predict_proba(X))
-
-
 DAYS = ["2020-01-01", "2020-01-02", None] * 20
 
 
