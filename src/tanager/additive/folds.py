@@ -71,10 +71,10 @@ class Sample:
         return self.counts * self.weights
 
     def at_most(self, most: int) -> Sample:
-        """A random sample of the distinct rows: the first ones, because their order is random."""
-        return self.take(np.arange(len(self)) < most)
+        """A random sample of the distinct rows: a view of the first ones, because their order is random."""
+        return self.take(slice(most))
 
-    def take(self, kept: NDArray[np.bool_]) -> Sample:
+    def take(self, kept: NDArray[np.bool_] | slice) -> Sample:
         return Sample(self.codes[kept], self.classes[kept], self.counts[kept], self.weights[kept])
 
 
