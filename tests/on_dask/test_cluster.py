@@ -24,8 +24,8 @@ from tanager.dask.cluster import Cluster, ClusterRows
 from tanager.errors import MemoryLimitError
 from tanager.runtime.resources import count_threads
 from tanager.table import folds
-from tanager.table.folds import row_keys, split_rows
-from tanager.table.rows import gather
+from tanager.table.folds import split_rows
+from tanager.table.rows import gather, row_keys
 
 N_STATES = (2, 3, 4, 3)
 edges = st.lists(st.integers(0, 80), max_size=6)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from tanager.additive.objective import probabilities, row_losses
 from tanager.arrays import Array, Codes
-from tanager.table.folds import LARGEST, Blocks, relative_weights, row_keys
-from tanager.table.rows import EncodedBatch, Rows, gather, join_blocks
+from tanager.table.rows import LARGEST_KEY, Blocks, EncodedBatch, Rows, gather, join_blocks, relative_weights, row_keys
 
 N_FOLDS = 3  # five take twice as long and choose no better
 # Everything is chosen on all rows up to so many, and of more on a number that grows with their root: with 12,000 of
@@ -86,7 +85,7 @@ def _draw(batch: EncodedBatch, places: NDArray[np.intp], share: float, unit: flo
     first = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
     copy = np.arange(len(keys)) - np.repeat(first, np.diff([*first, len(keys)]))
     drawn = row_keys(copy[:, np.newaxis].astype(np.uint64), np.zeros(len(keys), np.uint8), ranked.view(np.float64))
-    return Blocks((batch.take(np.sort(order[drawn <= share * LARGEST])),))
+    return Blocks((batch.take(np.sort(order[drawn <= share * LARGEST_KEY])),))
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from scipy.special import softmax
 from tanager.arrays import Array, Codes, Ints, Words
 from tanager.errors import DataError
 from tanager.runtime import PicklesFields
-from tanager.table.folds import Blocks
-from tanager.table.rows import EncodedBatch, Rows, join_blocks
+from tanager.table.rows import Blocks, EncodedBatch, Rows, join_blocks
 from tanager.table.schema import ColumnSchema
 
 # Attributes of a component are not quite independent: with all of the log-likelihood the weights are too certain.
