@@ -94,19 +94,19 @@ class Averaged(MissingRule):
         "states" and "codes" are the numbers of coarse and of fine states, "logs" [attribute, coarse state, component],
         "completions" [component, draw, attribute], "corrections" [attribute, state, class]. "draws" is their number.
         """
-        found = self.imputation
-        imputation = {
-            "states": [table.shape[1] for table in found.tables],
+        mixture = self.imputation
+        described = {
+            "states": [table.shape[1] for table in mixture.tables],
             "codes": list(self.network.n_states[:-1]),
-            "used": found.used,
-            "draws": self.imputation.n_draws,
-            "shares": np.log(found.shares),
-            "logs": np.delete(found.log_tables, self._starts[1:] - 1, axis=0).ravel(),
+            "used": mixture.used,
+            "draws": mixture.n_draws,
+            "shares": np.log(mixture.shares),
+            "logs": np.delete(mixture.log_tables, self._starts[1:] - 1, axis=0).ravel(),
             "completions": np.moveaxis(self._draws, 0, 2).astype(np.int32).ravel(),
-            "nothing": found.nothing,
-            "corrections": np.concatenate([entries.ravel() for entries in found.states]),
+            "nothing": mixture.nothing,
+            "corrections": np.concatenate([entries.ravel() for entries in mixture.states]),
         }
-        return {"imputation": imputation, **self.by_terms.constants()}
+        return {"imputation": described, **self.by_terms.constants()}
 
     @cached_property
     def by_terms(self) -> MissingRule:
@@ -117,7 +117,7 @@ class Averaged(MissingRule):
 
     def _averages(self, codes: Codes) -> Array:
         """(n_rows, n_classes) means over the completions of each row."""
-        found = np.empty((len(codes), self.network.n_states[-1]))
+        means = np.empty((len(codes), self.network.n_states[-1]))
         n_completed = len(codes) * self.imputation.n_draws
 
         def average(first: int) -> None:
@@ -126,10 +126,10 @@ class Averaged(MissingRule):
             shares -= shares.max(axis=0)
             np.exp(shares, out=shares)
             shares /= shares.sum(axis=0)
-            found[rows] = shares.reshape(len(shares), -1, self.imputation.n_draws).mean(axis=2).T
+            means[rows] = shares.reshape(len(shares), -1, self.imputation.n_draws).mean(axis=2).T
 
         map_threads(average, range(0, len(codes), BLOCK_ROWS))
-        return found
+        return means
 
     def _log_joints(self, codes: Codes, n_completed: int) -> Array:
         """(n_classes, n_rows * n_draws) of the completed rows of a block; all blocks have `n_completed` of them."""
@@ -142,17 +142,17 @@ class Averaged(MissingRule):
     def _tree_sums(self, codes: Codes, completed: Codes, n_completed: int) -> Array:
         """(n_classes, n_rows * n_draws) what the boosted trees add, if there are any."""
         n_states, forest = self.network.n_states, self.network.forest if self.network.kind == "effects" else None
-        found = np.zeros((n_states[-1], len(completed)))
+        sums = np.zeros((n_states[-1], len(completed)))
         if forest is None:
-            return found
+            return sums
         if n_completed * len(forest.roots) < WORK_WORTH_COMPILING or self.imputation.n_draws != N_DRAWS:
             return forest.scores(completed).T
         from tanager.missing.draw_kernels import add_leaves_of_draws
 
         masks, values = forest.masks, forest.masks.in_slots(forest.values)
         unknown = np.array(n_states[:-1], codes.dtype)
-        add_leaves_of_draws(np.ascontiguousarray(codes.T), completed.T, unknown, masks, values, found)
-        return found
+        add_leaves_of_draws(np.ascontiguousarray(codes.T), completed.T, unknown, masks, values, sums)
+        return sums
 
     def _complete(self, codes: Codes) -> Codes:
         """(n_rows * n_draws, n_attributes) each row with imputed values in its unknown cells."""
@@ -212,8 +212,8 @@ def learn_imputation(
         coarse.append(grouped)
     shares, tables = learn_mixture(rows, classes, coarse)
     none = tuple(np.zeros((len(counts) + 1, len(classes))) for counts in by_state)
-    found = Imputation(N_DRAWS, shares, tables, np.zeros(len(classes)), none)
-    return _corrected(Averaged(network, found), classes, by_state).reordered(order)
+    uncorrected = Imputation(N_DRAWS, shares, tables, np.zeros(len(classes)), none)
+    return _corrected(Averaged(network, uncorrected), classes, by_state).reordered(order)
 
 
 def _corrected(rule: Averaged, classes: Array, by_state: Sequence[Array]) -> Imputation:

@@ -76,12 +76,12 @@ class Imputation(PicklesFields):
         blank = [bool((table == 1.0 / table.shape[1]).all()) for table in self.tables]
         ranks = np.argsort(sorted(range(len(names)), key=lambda node: (blank[node], names[node]))).tolist()
         numbers = spread_numbers(self.n_draws, len(ranks))
-        found = np.empty((len(self.shares), self.n_draws, len(ranks)), dtype=np.int64)
+        drawn = np.empty((len(self.shares), self.n_draws, len(ranks)), dtype=np.int64)
         for attribute, (table, rank) in enumerate(zip(self.tables, ranks, strict=True)):
             ends = table.cumsum(axis=1)
             ends = ends[:, :-1] / ends[:, -1:]
-            found[:, :, attribute] = [np.searchsorted(each, numbers[:, rank], side="right") for each in ends]
-        return found
+            drawn[:, :, attribute] = [np.searchsorted(each, numbers[:, rank], side="right") for each in ends]
+        return drawn
 
     @cached_property
     def used(self) -> list[bool]:
@@ -135,23 +135,25 @@ def learn_mixture(rows: Rows, classes: Array, by_state: Sequence[Array]) -> tupl
     overall = _normalize(counts.sum(axis=1) + LEAST_COUNT, starts)
     shares, tables = [], []
     for group in groups:
-        own = np.isin(class_codes, group)
+        of_group = np.isin(class_codes, group)
         prior = _normalize(counts[:, group].sum(axis=1) + overall, starts)
         affordable = min(COMPONENTS_PER_CLASS * len(group), most // len(groups))
-        wanted = min(affordable, int(weights[own].sum() / ROWS_PER_COMPONENT), int(own.sum()) // DISTINCT_PER_COMPONENT)
+        wanted = min(
+            affordable, int(weights[of_group].sum() / ROWS_PER_COMPONENT), int(of_group.sum()) // DISTINCT_PER_COMPONENT
+        )
         if wanted > 1:
-            parts, found = _fit_components(cells[own], weights[own], starts, prior, wanted)
+            parts, component_tables = _fit_components(cells[of_group], weights[of_group], starts, prior, wanted)
         else:
-            parts, found = (
+            parts, component_tables = (
                 np.ones(1),
                 _normalize(counts[:, group].sum(axis=1) + PSEUDO_ROWS * prior, starts)[np.newaxis],
             )
         shares.append(parts * classes[group].sum() / max(classes.sum(), LEAST_COUNT) if len(groups) > 1 else parts)
-        tables.append(found)
+        tables.append(component_tables)
     table = np.concatenate(tables)
     split = [table[:, first:last] for first, last in pairwise(starts)]
     known = zip(split, told_apart, strict=True)
-    return np.concatenate(shares), tuple(own if several else _uniform(own) for own, several in known)
+    return np.concatenate(shares), tuple(table if several else _uniform(table) for table, several in known)
 
 
 def _fit_components(

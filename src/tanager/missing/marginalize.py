@@ -84,10 +84,10 @@ class SummedOut(MissingRule):
         """(n_rows,) whether an unknown attribute is a parent, or has an attribute as parent."""
         target = len(self.network.nodes) - 1
         linked = {node for edge in self.network.dag.edges if edge[0] != target for node in edge} - {target}
-        found = np.zeros(len(codes), dtype=bool)
+        hard = np.zeros(len(codes), dtype=bool)
         for node in linked:
-            found |= codes[:, node] == self.network.n_states[node]
-        return found
+            hard |= codes[:, node] == self.network.n_states[node]
+        return hard
 
     def _sum_out(self, codes: Codes, normalized: bool) -> Array:
         n_classes = self.network.n_states[-1]

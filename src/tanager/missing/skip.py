@@ -59,13 +59,13 @@ class Skipped(MissingRule):
         """(n_nodes, n_classes) what a family with an unknown cell adds instead: m_c."""
         network, target = self.network, len(self.network.nodes) - 1
         joints = network.family_joints(self.exact)
-        found = np.empty((len(network.nodes), network.n_states[-1]))
+        means = np.empty((len(network.nodes), network.n_states[-1]))
         for family, table, joint in zip(network.dag.families, network.tables, joints, strict=True):
             probability, weight = (_by_class(values, family, network.n_states) for values in (table, joint))
             if target in family.nodes:
                 weight = weight.sum(axis=1, keepdims=True)
-            found[family.child] = (weight * np.log(np.maximum(probability, SMALLEST))).sum(axis=0)
-        return found
+            means[family.child] = (weight * np.log(np.maximum(probability, SMALLEST))).sum(axis=0)
+        return means
 
     def _addends(self, codes: Codes) -> Iterator[Array]:
         """(n_rows, n_classes) what each family adds to the log joint of each class: its cell's term, or the mean."""

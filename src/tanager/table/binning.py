@@ -66,7 +66,7 @@ def learn_column(
     assert isinstance(column, NumericColumn)
     cuts = discretizer.cuts(column.name, counts, n_classes)
     groups: tuple[int, ...] = ()
-    if fine and column.name not in discretizer.given:
+    if fine and column.name not in discretizer.by_hand:
         cuts, groups = fine_bins(cuts, counts)
     bins = tuple(cuts.tolist())
     return ColumnSchema(column.name, "numeric", cuts=bins, unit=column.unit, missing_state=missing_state, groups=groups)

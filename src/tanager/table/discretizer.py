@@ -42,19 +42,19 @@ _TIE = 1e-10
 
 @dataclass(frozen=True)
 class Discretizer:
-    """Where numeric columns are cut: at the points `given` for a column, and only there; else where `learn` says."""
+    """Where numeric columns are cut: a column is cut at the points `by_hand`, and only there; the others as `learn` says."""
 
     learn: Cutter
-    given: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    by_hand: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def cuts(self, name: str, counts: ValueCounts, n_classes: int) -> Array:
         """The cut points of the column of that name."""
-        return np.array(self.given[name]) if name in self.given else self.learn(counts, n_classes)
+        return np.array(self.by_hand[name]) if name in self.by_hand else self.learn(counts, n_classes)
 
     def check_columns(self, columns: Sequence[ColumnSchema]) -> None:
         """Refuse cut points of what is no column of numbers."""
         kinds = {column.name: column.kind for column in columns}
-        for name in self.given:
+        for name in self.by_hand:
             if kinds.get(name) != "numeric":
                 what = "a column of categories" if name in kinds else "no column"
                 nearest = ", ".join(map(repr, nearest_first(name, [key for key in kinds if key != name])[:5]))

@@ -126,8 +126,8 @@ class StreamReader:
                 self._encode_labels(table)  # for their type
             if self._unlabelled is not None:
                 apart = table.take(missing)
-                own_weights = None if weights is None else weights[missing]
-                self._unlabelled.add(apart, _of_one_class(apart, own_weights), None)
+                weights_apart = None if weights is None else weights[missing]
+                self._unlabelled.add(apart, _of_one_class(apart, weights_apart), None)
             table, weights = table.take(~missing), None if weights is None else weights[~missing]
         if table.n_rows:
             self._weight += table.n_rows if weights is None else float(weights.sum())
@@ -238,8 +238,8 @@ class Roles:
 
 def check_roles(y: object, sample_weight: object) -> Roles:
     """What `fit` was given for them are names of columns."""
-    given = (("y", y, "class column"), ("sample_weight", sample_weight, "column with the rows' weights"))
-    for option, value, what in given:
+    arguments = (("y", y, "class column"), ("sample_weight", sample_weight, "column with the rows' weights"))
+    for option, value, what in arguments:
         if not isinstance(value, str) and (option == "y" or value is not None):
             raise DataError(
                 f"{option} is a {type(value).__name__}; expected the name of the {what}, as the table comes batch by "
