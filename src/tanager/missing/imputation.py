@@ -135,19 +135,16 @@ def learn_mixture(rows: Rows, classes: Array, by_state: Sequence[Array]) -> tupl
     overall = _normalize(counts.sum(axis=1) + LEAST_COUNT, starts)
     shares, tables = [], []
     for group in groups:
-        of_group = np.isin(class_codes, group)
+        members = np.isin(class_codes, group)
         prior = _normalize(counts[:, group].sum(axis=1) + overall, starts)
         affordable = min(COMPONENTS_PER_CLASS * len(group), most // len(groups))
-        wanted = min(
-            affordable, int(weights[of_group].sum() / ROWS_PER_COMPONENT), int(of_group.sum()) // DISTINCT_PER_COMPONENT
-        )
+        by_weight = int(weights[members].sum() / ROWS_PER_COMPONENT)
+        wanted = min(affordable, by_weight, int(members.sum()) // DISTINCT_PER_COMPONENT)
         if wanted > 1:
-            parts, component_tables = _fit_components(cells[of_group], weights[of_group], starts, prior, wanted)
+            parts, component_tables = _fit_components(cells[members], weights[members], starts, prior, wanted)
         else:
-            parts, component_tables = (
-                np.ones(1),
-                _normalize(counts[:, group].sum(axis=1) + PSEUDO_ROWS * prior, starts)[np.newaxis],
-            )
+            frequencies = _normalize(counts[:, group].sum(axis=1) + PSEUDO_ROWS * prior, starts)
+            parts, component_tables = np.ones(1), frequencies[np.newaxis]
         shares.append(parts * classes[group].sum() / max(classes.sum(), LEAST_COUNT) if len(groups) > 1 else parts)
         tables.append(component_tables)
     table = np.concatenate(tables)

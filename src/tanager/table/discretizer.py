@@ -42,7 +42,7 @@ _TIE = 1e-10
 
 @dataclass(frozen=True)
 class Discretizer:
-    """Where numeric columns are cut: a column is cut at the points `by_hand`, and only there; the others as `learn` says."""
+    """Where numeric columns are cut: at the points given for a column `by_hand`, and only there; else as `learn` says."""
 
     learn: Cutter
     by_hand: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
