@@ -42,7 +42,7 @@ _TIE = 1e-10
 
 @dataclass(frozen=True)
 class Discretizer:
-    """Where numeric columns are cut: at the points given for a column `by_hand`, and only there; else as `learn` says."""
+    """Where numeric columns are cut: only at the points given `by_hand` for a column, otherwise where `learn` says."""
 
     learn: Cutter
     by_hand: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
