@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.arrays import Codes
 from tanager.errors import DataError
-from tanager.registry import nearest_first
 from tanager.runtime.resources import map_threads
 from tanager.table.binning import (
     ValueRows,
@@ -33,6 +32,7 @@ from tanager.table.stream.source import Stream
 from tanager.table.training_table import (
     LEARNS_WITHOUT_CLASS,
     ClassWeight,
+    check_has_column,
     check_least,
     check_total,
     check_two_classes,
@@ -227,9 +227,8 @@ class Roles:
     def attributes(self, names: tuple[str, ...]) -> list[str]:
         """The other columns of a table, which has both of these and at least one other."""
         for name, what in ((self.target, "to predict"), (self.weight, "with the rows' weights")):
-            if name is not None and name not in names:
-                nearest = ", ".join(map(repr, nearest_first(name, names)[:10]))
-                raise DataError(f"the table has no column {name!r} {what}; its columns, nearest first, are {nearest}.")
+            if name is not None:
+                check_has_column(names, name, what)
         others = [name for name in names if name not in (self.target, self.weight)]
         if not others:
             raise DataError(f"the table has no column besides the class {self.target!r}.")
