@@ -76,7 +76,10 @@ def coded(
     return clf._read_stream(batches, "outcome", weight, clf._row_needs())
 
 
-def assert_same_model(one: TableClassifier, other: TableClassifier, rtol: float = 1e-9) -> None:
+def assert_same_model(
+    one: TableClassifier, other: TableClassifier, rtol: float = 1e-9, imputed: float | None = None
+) -> None:
+    """Equal but for the order of summation; `imputed` is the tolerance of the arrays of imputations, by default rtol."""
     assert one.encoder_.schema == other.encoder_.schema
     assert one.model_.edges == other.model_.edges
     np.testing.assert_array_equal(one.classes_, other.classes_)
@@ -89,14 +92,15 @@ def assert_same_model(one: TableClassifier, other: TableClassifier, rtol: float 
     for own, expected in zip(model_arrays(one), model_arrays(other), strict=True):
         np.testing.assert_allclose(own, expected, rtol=rtol, atol=rtol * np.abs(expected).max(initial=0.0))
     for own, expected in zip(imputation_arrays(one), imputation_arrays(other), strict=True):
-        np.testing.assert_allclose(own, expected, atol=rtol)  # probabilities, and corrections of their logarithms
+        np.testing.assert_allclose(own, expected, atol=rtol if imputed is None else imputed)
 
 
 def model_arrays(clf: TableClassifier) -> list[np.ndarray]:
     network = clf.model_
     if isinstance(network, MixtureNetwork | TreeAverageNetwork):
         weights = network.weights if isinstance(network, MixtureNetwork) else network.log_weights
-        return [weights, *(table for member in network.members for table in member.tables)]
+        implied = getattr(getattr(network, "subsumption", None), "implied", ())
+        return [weights, *implied, *(table for member in network.members for table in member.tables)]
     effects = [network.intercept, *network.mains] if isinstance(network, AdditiveModel) else []
     return [*network.tables, *effects]
 

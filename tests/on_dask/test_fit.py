@@ -13,7 +13,7 @@ pytest.importorskip("distributed", reason="needs Dask: pip install 'tanager[dask
 
 import tanager
 import tanager.dask
-from classifiers.stream_tables import imputation_arrays
+from classifiers.stream_tables import assert_same_model
 from tanager.errors import DataWarning, OptionError
 from tanager.parameters import EM, PARAMETERS, Conditional, Hierarchical, LikelihoodGradient
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTrace
@@ -72,33 +72,6 @@ CASES = [
 ]
 
 
-def assert_equal(ours, theirs, tolerance=1e-9):
-    """Two fitted models are equal but for the order of summation."""
-    if isinstance(theirs, tanager.network.MixtureNetwork | tanager.network.TreeAverageNetwork):
-        members = zip(ours.members, theirs.members, strict=True)
-        assert all(own.parents == other.parents for own, other in members)
-        arrays = [
-            pair
-            for own, other in zip(ours.members, theirs.members, strict=True)
-            for pair in zip(own.tables, other.tables, strict=True)
-        ]
-        if isinstance(theirs, tanager.network.TreeAverageNetwork):
-            arrays.append((ours.log_weights[1:], theirs.log_weights[1:]))
-        else:
-            arrays.append((ours.weights, theirs.weights))
-            said = [() if own.subsumption is None else own.subsumption.implied for own in (ours, theirs)]
-            arrays += zip(*said, strict=True)
-    elif isinstance(theirs, tanager.Network):
-        assert ours.parents == theirs.parents
-        arrays = zip(ours.tables, theirs.tables, strict=True)
-    else:
-        assert ours.pairs == theirs.pairs
-        arrays = zip((*ours.mains, *ours.tables), (*theirs.mains, *theirs.tables), strict=True)
-    assert ours.columns == theirs.columns
-    for own, other in arrays:
-        np.testing.assert_allclose(own, other, rtol=0, atol=tolerance * np.abs(other).max())
-
-
 def fit_both(client, cut, table, weights=None, name="BayesianNetworkClassifier", **options):
     """The fits on a cluster and in memory."""
     columns = ["outcome"] if weights is None else ["outcome", weights]
@@ -115,11 +88,7 @@ def test_the_model_is_that_of_memory(client, name, weights, options, tolerance, 
     if weights:
         table[weights] = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.7], len(table))
     ours, theirs = fit_both(client, cut, table, weights, name, **options)
-    assert_equal(ours.model_, theirs.model_, tolerance)
-    scores = [np.array(getattr(clf, "structure_score_", None), dtype=float) for clf in (ours, theirs)]  # NaN for None
-    np.testing.assert_allclose(*scores, rtol=1e-12)
-    for own, other in zip(imputation_arrays(ours), imputation_arrays(theirs), strict=True):
-        np.testing.assert_allclose(own, other, rtol=0, atol=1e-6)
+    assert_same_model(ours, theirs, tolerance, imputed=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +98,7 @@ def test_the_model_is_that_of_memory(client, name, weights, options, tolerance, 
 )
 def test_other_objectives_are_made_small_as_in_memory(client, parameters, cut, make_table):
     ours, theirs = fit_both(client, cut, make_table(1, gaps=0.1), structure="tan", parameters=parameters)
-    assert_equal(ours.network_, theirs.network_, tolerance=1e-6)
+    assert_same_model(ours, theirs, 1e-6)
     traces = ours.trace_.parameters, theirs.trace_.parameters
     assert traces[0].passes == traces[1].passes
     assert traces[0].strength == traces[1].strength
@@ -158,7 +127,7 @@ def test_weights_and_rows_without_a_class_mean_what_they_mean_in_memory(client, 
     table = table.assign(outcome=table["outcome"].mask(without), times=times)
     options = {"structure": "naive-bayes" if PARAMETERS[parameters].naive_bayes_only else "tan"}
     options["parameters"] = TIGHT.get(parameters, parameters)
-    assert_equal(*(each.network_ for each in fit_both(client, cut, table, "times", **options)))
+    assert_same_model(*fit_both(client, cut, table, "times", **options), imputed=1e-6)
 
 
 def test_a_learner_that_needs_the_rows_in_their_order_is_refused_before_any_work(client, cut, table):
@@ -184,7 +153,7 @@ def test_hidden_nodes_are_learnt_as_in_memory(client, cut, table):
     own = table[["colour", "shape", "outcome"]]
     for parameters in (EM(tol=1e-8, max_iter=2_000), Conditional(strength=1.0)):
         ours, theirs = fit_both(client, cut, own, structure=Fixed(network), parameters=parameters)
-        assert_equal(ours.network_, theirs.network_)
+        assert_same_model(ours, theirs)
 
 
 class Softened(ParameterLearner):
@@ -218,7 +187,7 @@ class ByRows(ParameterLearner):
 def test_a_learner_of_the_users_own_works_by_itself(client, parameters, cut, make_table):
     table = make_table(6, N_ROWS, gaps=0.05)
     ours, theirs = fit_both(client, cut, table, structure="tan", parameters=parameters)
-    assert_equal(ours.network_, theirs.network_, 0.0)
+    assert_same_model(ours, theirs, 0.0)
     frequencies = tanager.TANClassifier(parameters="frequency").fit(table.drop(columns="outcome"), table["outcome"])
     for own, other in zip(ours.network_.tables[:-1], frequencies.network_.tables, strict=False):
         np.testing.assert_allclose(own, other, rtol=1e-12)
@@ -249,13 +218,13 @@ def test_a_table_of_categories_gives_the_model_of_memory(client, gaps, missing, 
     options = {"parameters": "frequency", "categorical_features": "all", "missing": missing}
     ours, theirs = fit_both(client, cut, table, name="TANClassifier", **options)
     assert ours.model_.states == theirs.model_.states
-    assert_equal(ours.model_, theirs.model_)
+    assert_same_model(ours, theirs)
 
 
 def test_a_class_in_one_partition_only_is_a_class(client, cut, table):
     ours, theirs = fit_both(client, cut, table.sort_values("outcome", kind="stable"), name="NaiveBayesClassifier")
     assert ours.classes_.tolist() == ["low", "mid", "top"]
-    assert_equal(ours.model_, theirs.model_)
+    assert_same_model(ours, theirs)
 
 
 def test_integers_of_different_widths_are_the_same_numbers(client, of_frames, table):
@@ -266,7 +235,7 @@ def test_integers_of_different_widths_are_the_same_numbers(client, of_frames, ta
     whole = table.assign(shape=table["shape"].mask(table.index.isin(empty.index)))
     whole.loc[empty.index, "size"] = np.nan
     theirs = tanager.TANClassifier(parameters="frequency").fit(whole.drop(columns="outcome"), whole["outcome"])
-    assert_equal(ours.model_, theirs.model_)
+    assert_same_model(ours, theirs)
 
 
 def test_rows_without_a_class_are_left_out_with_a_warning(client, cut, table):
@@ -288,8 +257,8 @@ def test_a_parquet_folder_and_a_series_of_classes_are_taken_too(client, tmp_path
     rows = cut(table, 100, 350)
     by_series = tanager.dask.NaiveBayesClassifier(client).fit(rows.drop(columns="outcome"), rows["outcome"])
     theirs = tanager.NaiveBayesClassifier().fit(X, y)
-    assert_equal(by_path.model_, theirs.model_)
-    assert_equal(by_series.model_, theirs.model_)
+    assert_same_model(by_path, theirs)
+    assert_same_model(by_series, theirs)
     assert by_path.predict(tmp_path).compute().tolist() == theirs.predict(X).tolist()
 
 
@@ -322,7 +291,7 @@ def test_the_local_classifier_is_an_ordinary_one(client, tmp_path, cut, table):
     tanager.save_model(local, tmp_path / "model.json")
     np.testing.assert_array_equal(tanager.load_model(tmp_path / "model.json").predict(X), local.predict(X))
     begun = tanager.NaiveBayesClassifier().fit(X.iloc[:400], y.iloc[:400]).partial_fit(X.iloc[400:], y.iloc[400:])
-    assert_equal(local.partial_fit(X.iloc[400:], y.iloc[400:]).model_, begun.model_, tolerance=1e-12)
+    assert_same_model(local.partial_fit(X.iloc[400:], y.iloc[400:]), begun, 1e-12)
 
 
 def test_edits_of_a_model_from_a_cluster_are_those_of_memory(client, cut, table):
