@@ -298,10 +298,6 @@ class PartitionEncoder:
     order: tuple[int, ...]
     classes: NDArray[np.generic]
 
-    @property
-    def _empty(self) -> EncodedBatch:
-        return EncodedBatch.empty(states_of_both(self.schema.attributes, len(self.classes)))
-
     def encode_frame(self, frame: Any, labels: Any, number: int, reader: Reader, keep_unlabelled: bool) -> EncodedBatch:
         """The rows with a class, then those without if they are to be kept, whose class code says missing."""
         table, unlabelled = reader.read(frame, labels, number, self.classes)
@@ -314,7 +310,7 @@ class PartitionEncoder:
             with naming(number):
                 no_class = without_class(self.schema, unlabelled.table.n_rows)
                 blocks.append(encode_rows(unlabelled.table, self.order, self.schema, no_class, unlabelled.weights))
-        return join_blocks(blocks, self._empty.n_states)
+        return join_blocks(blocks, states_of_both(self.schema.attributes, len(self.classes)))
 
 
 @contextmanager

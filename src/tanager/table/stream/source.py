@@ -52,8 +52,7 @@ class Stream:
         """Every batch, with the columns of the first in their order."""
         names: tuple[str, ...] = ()
         for number, frame in enumerate(self._with_rows()):
-            known: Any = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
-            table = read_columns(known)
+            table = read_columns(frame)
             if not table.named:
                 raise DataError(
                     f"batch {number} is a {type(frame).__name__} without column names.",
@@ -66,8 +65,7 @@ class Stream:
     def select(self, names: Sequence[str]) -> Iterator[object]:
         """Every batch as a frame with these columns."""
         for number, frame in enumerate(self._with_rows()):
-            known: Any = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
-            batch = nw.from_native(known, eager_only=True)
+            batch = nw.from_native(frame, eager_only=True)
             absent = [name for name in names if name not in batch.columns]
             if absent:
                 raise DataError(f"batch {number} lacks column {absent[0]!r}; it has {list_names(batch.columns)}.")
@@ -76,20 +74,20 @@ class Stream:
 
     def plain_tables(self) -> Iterator[pa.Table]:
         """Every batch of files as a table whose texts are texts."""
-        for frame in self._with_rows():
-            assert isinstance(frame, pa.RecordBatch)
-            table, names = pa.Table.from_batches([frame]), frame.schema.names
+        for table in self._with_rows():
+            names = table.column_names
             coded = {place: column for place, column in enumerate(table.columns) if names[place] in self.stored}
             texts = {place: column.cast(column.type.value_type) for place, column in coded.items()}
             yield replace_columns(table, texts)
         self.check()
 
-    def _with_rows(self) -> Iterator[object]:
+    def _with_rows(self) -> Iterator[Any]:
+        """The frames that have rows; a record batch as a table."""
         has_rows = False
         for frame in self.frames:
             if not hasattr(frame, "__len__") or len(frame):
                 has_rows = True
-                yield frame
+                yield pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
         if not has_rows:
             raise DataError("the table has no rows: every batch is empty.")
 
