@@ -18,7 +18,7 @@ from tanager.classifiers import information
 from tanager.classifiers.base import code_labelled
 from tanager.errors import DataError, DataWarning
 from tanager.missing.marginalize import SummedOut
-from tanager.missing.skip import Skipped
+from tanager.missing.rule import Skipped
 from tanager.parameters import EM, PARAMETERS, Frequency
 from tanager.structure import Fixed, HillClimb
 from tanager.table.columns import code_dtype

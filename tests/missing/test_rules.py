@@ -20,8 +20,7 @@ from tanager import BayesianNetworkClassifier
 from tanager.files.model_file import load_model, save_model
 from tanager.missing.average import Averaged, choose_rule
 from tanager.missing.marginalize import SummedOut
-from tanager.missing.rule import MissingRule
-from tanager.missing.skip import Expected, Skipped
+from tanager.missing.rule import Expected, MissingRule, Skipped
 from tanager.structure import Fixed
 from tanager.table.columns import code_dtype
 

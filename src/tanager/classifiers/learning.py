@@ -15,8 +15,7 @@ from tanager.classifiers.coded_table import CodedTable, add_hidden_codes, family
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.errors import OptionError
-from tanager.missing.average import MISSING, learn_imputation, needs_imputation
-from tanager.missing.imputation import Imputation
+from tanager.missing.average import MISSING, Imputation, learn_imputation, needs_imputation
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork

@@ -21,8 +21,7 @@ from tanager.classifiers.additive import AdditiveClassifier
 from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.edits.edit import DIRECTIONS, Bound, Edit, Edits, Revision, model_digest
 from tanager.errors import DataError, OptionError
-from tanager.missing.average import choose_rule
-from tanager.missing.imputation import Imputation
+from tanager.missing.average import Imputation, choose_rule
 from tanager.network.log_joint import normalize_log
 from tanager.registry import check_option, nearest_first
 from tanager.table.schema import Category, ColumnSchema
