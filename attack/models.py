@@ -25,7 +25,7 @@ from tanager.classifiers.base import TableClassifier
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.edits import Edit
 from tanager.files.model_file import to_document
-from tanager.missing.skip import Expected
+from tanager.missing.rule import Expected
 from tanager.structure import AnDE
 
 ROWS = pa.table(

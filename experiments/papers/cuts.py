@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from experiments.studies.data_sets import Labels
-from tanager.evaluate.cross_validate import RowNumbers
+from tanager.arrays import RowNumbers
 from tanager.table.discretizer import Cutter, Discretizer, mdl_cuts
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import read_columns

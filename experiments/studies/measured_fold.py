@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from experiments.studies.data_sets import Labels
-from tanager.evaluate.cross_validate import RowNumbers, add_unseen_classes, judge_fold
+from tanager.arrays import RowNumbers
+from tanager.evaluate.cross_validate import add_unseen_classes, judge_fold
 from tanager.metrics import Measures, Probabilities, log_true, measure
 
 

@@ -44,7 +44,7 @@ class FileError(TanagerError, ValueError):
 
 
 class DataWarning(UserWarning):
-    """The table can be used, but part of it says nothing (an empty column, say)."""
+    """The table can be used, but part of it holds no information, such as an empty column."""
 
 
 class SeparationWarning(UserWarning):

@@ -1,9 +1,10 @@
-"""Tables to learn from in batches, their cut into batches, and when two fitted classifiers are the same."""
+"""Tables to learn from in batches, their cut into batches, learners of a user, and when two models are the same."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +15,11 @@ import pytest
 from tanager.additive.model import AdditiveModel
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.coded_table import CodedTable
+from tanager.counts.engine import NumpyEngine
 from tanager.network.mixture import MixtureNetwork, TreeAverageNetwork
+from tanager.parameters import Frequency
+from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
+from tanager.table.rows import EncodedBatch
 
 
 def mixed_table(n_rows: int = 400, gaps: float = 0.0, seed: int = 0) -> pa.Table:
@@ -75,7 +80,10 @@ def coded(
     return clf._read_stream(batches, "outcome", weight, clf._row_needs())
 
 
-def assert_same_model(one: TableClassifier, other: TableClassifier, rtol: float = 1e-9) -> None:
+def assert_same_model(
+    one: TableClassifier, other: TableClassifier, rtol: float = 1e-9, imputed: float | None = None
+) -> None:
+    """Equal but for the order of summation; `imputed` is the tolerance of arrays of imputations, by default rtol."""
     assert one.encoder_.schema == other.encoder_.schema
     assert one.model_.edges == other.model_.edges
     np.testing.assert_array_equal(one.classes_, other.classes_)
@@ -88,14 +96,15 @@ def assert_same_model(one: TableClassifier, other: TableClassifier, rtol: float 
     for own, expected in zip(model_arrays(one), model_arrays(other), strict=True):
         np.testing.assert_allclose(own, expected, rtol=rtol, atol=rtol * np.abs(expected).max(initial=0.0))
     for own, expected in zip(imputation_arrays(one), imputation_arrays(other), strict=True):
-        np.testing.assert_allclose(own, expected, atol=rtol)  # probabilities, and corrections of their logarithms
+        np.testing.assert_allclose(own, expected, atol=rtol if imputed is None else imputed)
 
 
 def model_arrays(clf: TableClassifier) -> list[np.ndarray]:
     network = clf.model_
     if isinstance(network, MixtureNetwork | TreeAverageNetwork):
         weights = network.weights if isinstance(network, MixtureNetwork) else network.log_weights
-        return [weights, *(table for member in network.members for table in member.tables)]
+        implied = getattr(getattr(network, "subsumption", None), "implied", ())
+        return [weights, *implied, *(table for member in network.members for table in member.tables)]
     effects = [network.intercept, *network.mains] if isinstance(network, AdditiveModel) else []
     return [*network.tables, *effects]
 
@@ -106,3 +115,29 @@ def imputation_arrays(clf: TableClassifier) -> list[np.ndarray]:
     if imputation is None:
         return []
     return [imputation.shares, *imputation.tables, imputation.nothing, *imputation.states]
+
+
+class Softened(ParameterLearner):
+    """A user's own learner: frequencies pulled half way to uniform. It needs counts, as a learner does by default."""
+
+    def learn(self, task: ParameterTask) -> LearntNetwork:
+        tables = [(table + 1.0 / table.shape[1]) / 2.0 for table in Frequency().tables(task)]
+        return LearntNetwork(task.network(tables))
+
+
+class FromRows(ParameterLearner):
+    """A user's own learner that passes over the rows: shares of each state of a family, by sums over blocks."""
+
+    needs = "passes"
+
+    def learn(self, task: ParameterTask) -> LearntNetwork:
+        counted = task.counts.rows.sum(partial(count_block, families=task.dag.families))
+        return LearntNetwork(task.network([(own + 1.0) / (own + 1.0).sum(axis=1, keepdims=True) for own in counted]))
+
+
+def count_block(block: EncodedBatch, families) -> list[np.ndarray]:
+    counted = NumpyEngine().count(block, [family.nodes for family in families])
+    return [
+        cells.reshape(family.shape(block.n_states)).astype(float)
+        for cells, family in zip(counted, families, strict=True)
+    ]

@@ -147,7 +147,7 @@ def test_constant_columns_change_nothing():
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (np.empty((0, 2)), [], r"0 sample\(s\)"),
+        (np.empty((0, 2)), [], "the table has no rows"),
         ([[1.0]], [0], "1 sample"),
         ([[1.0], [2.0]], ["a", "a"], "one class, 'a'|one class, np.str_"),
         ([[1.0], [2.0]], [0.5, 1.5], "Unknown label type"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -11,6 +10,8 @@ import pytest
 from sklearn.base import clone
 
 from classifiers.stream_tables import (
+    FromRows,
+    Softened,
     assert_same_model,
     coded,
     cut,
@@ -24,13 +25,11 @@ from classifiers.stream_tables import (
 from report.models import grown_over_gaps
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier
 from tanager.classifiers.base import TableClassifier
-from tanager.counts.engine import NumpyEngine
 from tanager.errors import DataError
 from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, Hierarchical, LikelihoodGradient
-from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.scores import ACLL, CLL
 from tanager.structure import STRUCTURES, AnDE, Selective
-from tanager.table.rows import EncodedBatch, gather
+from tanager.table.rows import gather
 
 pytestmark = pytest.mark.filterwarnings("ignore:the class is missing")
 
@@ -97,32 +96,6 @@ def test_every_structure_and_learner_streams_rows_with_weights_gaps_and_without_
 @pytest.mark.parametrize("clf", ONE_OF_EACH_LEARNER, ids=str)
 def test_every_learner_streams_whatever_a_gap_means(clf, missing, gaps, make, small_chunks):
     assert_streams(clone(clf).set_params(missing=missing), make(150, gaps=gaps))
-
-
-class Softened(ParameterLearner):
-    """A user's own learner: frequencies pulled half way to uniform. It needs counts, as a learner does by default."""
-
-    def learn(self, task: ParameterTask) -> LearntNetwork:
-        tables = [(table + 1.0 / table.shape[1]) / 2.0 for table in Frequency().tables(task)]
-        return LearntNetwork(task.network(tables))
-
-
-class FromRows(ParameterLearner):
-    """A user's own learner that passes over the rows: shares of each state of a family, by sums over blocks."""
-
-    needs = "passes"
-
-    def learn(self, task: ParameterTask) -> LearntNetwork:
-        counted = task.counts.rows.sum(partial(count_block, families=task.dag.families))
-        return LearntNetwork(task.network([(own + 1.0) / (own + 1.0).sum(axis=1, keepdims=True) for own in counted]))
-
-
-def count_block(block: EncodedBatch, families) -> list[np.ndarray]:
-    counted = NumpyEngine().count(block, [family.nodes for family in families])
-    return [
-        cells.reshape(family.shape(block.n_states)).astype(float)
-        for cells, family in zip(counted, families, strict=True)
-    ]
 
 
 @pytest.mark.parametrize("learner", [Softened(), FromRows()], ids=str)

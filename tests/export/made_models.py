@@ -11,7 +11,7 @@ import pyarrow as pa
 from tanager import BayesianNetworkClassifier, Network
 from tanager.additive import AdditiveModel
 from tanager.additive.forest import Forest, Tree
-from tanager.missing.choose import choose_rule
+from tanager.missing.average import choose_rule
 from tanager.structure.dag import Dag
 from tanager.table.encoder import TableEncoder
 from tanager.table.schema import ColumnSchema, TableSchema

@@ -9,7 +9,7 @@ import numpy as np
 from additive.random_forests import walk
 from random_networks import joint, random_network
 from tanager.additive.model import AnyModel
-from tanager.missing.imputation import TEMPER, Imputation
+from tanager.missing.average import TEMPER, Imputation
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
 

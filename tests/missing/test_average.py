@@ -29,9 +29,16 @@ from tanager import (
 from tanager.additive.forest import WORK_WORTH_COMPILING
 from tanager.classifiers.base import encode_table
 from tanager.errors import DataError
-from tanager.missing import imputation
-from tanager.missing.average import N_DRAWS, Averaged, learn_imputation
-from tanager.missing.imputation import MAX_CELLS, MAX_COMPONENTS, learn_mixture, spread_numbers
+from tanager.missing import average
+from tanager.missing.average import (
+    MAX_CELLS,
+    MAX_COMPONENTS,
+    N_DRAWS,
+    Averaged,
+    learn_imputation,
+    learn_mixture,
+    spread_numbers,
+)
 from tanager.parameters import PARAMETERS
 from tanager.table.columns import code_dtype
 from tanager.table.rows import EncodedBatch
@@ -173,9 +180,9 @@ def test_neither_order_nor_blocks_nor_repetition_in_place_of_weights_matters(see
     classes, by_state = counts_of(weighted)
     shuffled = weighted.take(rng.permutation(batch.n_rows))
     repeated = batch.take(rng.permutation(np.repeat(np.arange(batch.n_rows), weights)))
-    for most in (100, imputation.MAX_ROWS):
+    for most in (100, average.MAX_ROWS):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(imputation, "MAX_ROWS", most)
+            patch.setattr(average, "MAX_ROWS", most)
             expected = learn_mixture(weighted, classes, by_state)
             for rows in (shuffled, repeated, CutRows.of(shuffled)):
                 found = learn_mixture(rows, classes, by_state)

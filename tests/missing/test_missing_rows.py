@@ -18,7 +18,7 @@ from tanager.classifiers import information
 from tanager.classifiers.base import code_labelled
 from tanager.errors import DataError, DataWarning
 from tanager.missing.marginalize import SummedOut
-from tanager.missing.skip import Skipped
+from tanager.missing.rule import Skipped
 from tanager.parameters import EM, PARAMETERS, Frequency
 from tanager.structure import Fixed, HillClimb
 from tanager.table.columns import code_dtype
@@ -138,19 +138,6 @@ def test_weights_equal_repetition_and_engines_agree_with_gaps(parameters):
         assert other.network_.dag == weighted.network_.dag
         for one, two in zip(weighted.network_.tables, other.network_.tables, strict=True):
             np.testing.assert_allclose(one, two, rtol=1e-9)
-
-
-@pytest.mark.parametrize("nothing", [None, np.nan])
-def test_rows_without_a_class_are_left_out_with_a_warning(nothing):
-    X, y = drawn(7)
-    y = y.astype(object)
-    y[::4] = nothing
-    with pytest.warns(DataWarning, match="the class is missing in 100 of 400 rows"):
-        clf = TANClassifier().fit(X, y)
-    kept = y.notna()
-    expected = TANClassifier().fit(X[kept], y[kept])
-    assert clf.classes_.tolist() == expected.classes_.tolist()
-    np.testing.assert_array_equal(clf.predict_proba(X), expected.predict_proba(X))
 
 
 DAYS = ["2020-01-01", "2020-01-02", None] * 20

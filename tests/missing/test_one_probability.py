@@ -15,7 +15,6 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from experiments.studies.data_sets import find_data_sets
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, explain
 from tanager.classifiers.base import encode_table
-from tanager.files.model_file import load_model, save_model
 from tanager.parameters import Conditional
 
 DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -88,28 +87,6 @@ def test_prediction_query_and_explanation_give_one_probability(fitted, data):
     favoured, against = found.favoured[0], found.against[0]
     parts = found.base_rate[0] + found.baseline[0] + found.contributions[0].sum() + found.remainder[0]
     assert parts == pytest.approx(np.log(predicted[favoured] / predicted[against]), abs=1e-9)
-
-
-@pytest.mark.parametrize("options", [("naive-bayes", "frequency"), ("tan", "frequency"), ("kdb", "em")], ids=str)
-@settings(max_examples=15, deadline=None)
-@given(data=st.data())
-def test_where_cells_are_summed_out_query_gives_the_same_too(options, data):
-    X, y = load_wine(return_X_y=True, as_frame=True)
-    clf = BayesianNetworkClassifier(options[0], parameters=options[1]).fit(X, y)
-    evidence = evidence_of(X, data.draw(st.integers(0, len(X) - 1)), data.draw(st.sets(st.integers(0, 12))))
-    predicted = clf.predict_proba(row_of(X, evidence))[0]
-    found = clf.model_.query(clf.model_.target, evidence)
-    np.testing.assert_allclose(list(found.values()), predicted, rtol=0, atol=1e-9)
-
-
-def test_a_file_keeps_every_probability(fitted, tmp_path):
-    clf, X, _ = fitted
-    gappy = X[:60].mask(np.random.default_rng(0).random((min(60, len(X)), X.shape[1])) < 0.4)
-    save_model(clf, tmp_path / "model.json")
-    read_again = load_model(tmp_path / "model.json")
-    np.testing.assert_array_equal(read_again.predict_proba(gappy), clf.predict_proba(gappy))
-    evidence = evidence_of(X, 0, [0])
-    assert read_again.query(evidence) == clf.query(evidence)
 
 
 @pytest.mark.parametrize("structure", ["naive-bayes", "tan"])

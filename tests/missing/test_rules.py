@@ -18,11 +18,9 @@ from missing.drawn_rows import entries_of, naive_bayes, posterior, random_imputa
 from random_networks import random_network
 from tanager import BayesianNetworkClassifier
 from tanager.files.model_file import load_model, save_model
-from tanager.missing.average import Averaged
-from tanager.missing.choose import choose_rule
+from tanager.missing.average import Averaged, choose_rule
 from tanager.missing.marginalize import SummedOut
-from tanager.missing.rule import MissingRule
-from tanager.missing.skip import Expected, Skipped
+from tanager.missing.rule import Expected, MissingRule, Skipped
 from tanager.structure import Fixed
 from tanager.table.columns import code_dtype
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from random_networks import joint, random_network
 from tanager import explain
 from tanager.errors import DataError
-from tanager.missing.choose import choose_rule
+from tanager.missing.average import choose_rule
 from tanager.missing.marginalize import SummedOut
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network

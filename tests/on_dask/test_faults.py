@@ -113,7 +113,9 @@ def test_class_columns_that_cannot_be_used_are_refused(client, fit, cut, table):
 def test_row_weights_that_cannot_be_used_are_refused(client, cut, table):
     rows = cut(table.assign(times=1.0), 300)
     model = tanager.dask.NaiveBayesClassifier(client)
-    with pytest.raises(DataError, match="no column 'time' of row weights; its columns, nearest first, are 'times'"):
+    with pytest.raises(
+        DataError, match="no column 'time' with the rows' weights; its columns, nearest first, are 'times'"
+    ):
         model.fit(rows, "outcome", "time")
     with pytest.raises(DataTypeError, match="sample_weight is a Series; expected the name of a column"):
         model.fit(rows, "outcome", rows["times"])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,10 +10,9 @@ pytest.importorskip("distributed", reason="needs Dask: pip install 'tanager[dask
 
 import tanager
 import tanager.dask
-from classifiers.stream_tables import imputation_arrays
+from classifiers.stream_tables import FromRows, Softened, assert_same_model
 from tanager.errors import DataWarning, OptionError
 from tanager.parameters import EM, PARAMETERS, Conditional, Hierarchical, LikelihoodGradient
-from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTrace
 from tanager.scores import ACLL, CLL
 from tanager.structure import STRUCTURES, AnDE, Fixed, Selective
 from tanager.structure.dag import Dag
@@ -32,6 +28,8 @@ TIGHT = {
     "likelihood-gradient": LikelihoodGradient(tol=1e-10),
 }
 LEARNERS = sorted(set(PARAMETERS) - {"dfe"})  # which needs the rows in their order
+CLASS_WEIGHTS = {"low": 3, "top": 0.5}
+NETWORK = "BayesianNetworkClassifier"
 # Every structure, every learner; all pairs of them are tried on a stream, whose passes are the same.
 COMBINATIONS = [
     *((structure, "frequency") for structure in STRUCTURES if structure != "tan"),
@@ -41,34 +39,33 @@ COMBINATIONS = [
         if name != "frequency"
     ),
     *(("bckg", name) for name in ("conditional", "em")),
+    (AnDE(n=2, weights="information", subsumption=20), "frequency"),
+    (Selective(by="accuracy"), "frequency"),
 ]
-
-
-def assert_equal(ours, theirs, exactly=False, tolerance=1e-9):
-    """Two fitted models; but for the order of summation where they are not `exactly` equal."""
-    if isinstance(theirs, tanager.network.MixtureNetwork | tanager.network.TreeAverageNetwork):
-        members = zip(ours.members, theirs.members, strict=True)
-        assert all(own.parents == other.parents for own, other in members)
-        arrays = [
-            pair
-            for own, other in zip(ours.members, theirs.members, strict=True)
-            for pair in zip(own.tables, other.tables, strict=True)
-        ]
-        if isinstance(theirs, tanager.network.TreeAverageNetwork):
-            arrays.append((ours.log_weights[1:], theirs.log_weights[1:]))
-        else:
-            arrays.append((ours.weights, theirs.weights))
-            said = [() if own.subsumption is None else own.subsumption.implied for own in (ours, theirs)]
-            arrays += zip(*said, strict=True)
-    elif isinstance(theirs, tanager.Network):
-        assert ours.parents == theirs.parents
-        arrays = zip(ours.tables, theirs.tables, strict=True)
-    else:
-        assert ours.pairs == theirs.pairs
-        arrays = zip((*ours.mains, *ours.tables), (*theirs.mains, *theirs.tables), strict=True)
-    assert ours.columns == theirs.columns
-    for own, other in arrays:
-        np.testing.assert_allclose(own, other, rtol=0, atol=0.0 if exactly else tolerance * np.abs(other).max())
+# The classifier, its column of weights, its options, and the largest relative difference.
+CASES = [
+    *(
+        (
+            NETWORK,
+            None,
+            {"structure": structure, "parameters": TIGHT.get(name, name)},
+            0.0 if name in OF_COUNTS else 1e-9,
+        )
+        for structure, name in COMBINATIONS
+    ),
+    (NETWORK, None, {"structure": AnDE(weights="conditional"), "parameters": "frequency"}, 1e-9),
+    (NETWORK, None, {"structure": "kdb", "parameters": Hierarchical(8.0)}, 1e-9),
+    (NETWORK, None, {"structure": "tan", "criterion": ACLL(at="pooled"), "parameters": "frequency"}, 0.0),
+    (NETWORK, None, {"structure": "hill-climb", "criterion": CLL(penalty="mdl"), "parameters": "frequency"}, 0.0),
+    (NETWORK, None, {"structure": "kdb", "parameters": "frequency", "missing": "category"}, 1e-9),
+    ("NaiveBayesClassifier", None, {"discretizer": "quantile"}, 1e-9),
+    ("TANClassifier", None, {"engine": "numba"}, 1e-6),
+    ("TANClassifier", None, {"parameters": "frequency", "class_weight": CLASS_WEIGHTS}, 1e-9),
+    ("TANClassifier", "times", {"parameters": "frequency", "class_weight": CLASS_WEIGHTS}, 1e-9),
+    ("TANClassifier", "times", {"parameters": "frequency", "class_weight": "balanced"}, 1e-9),
+    ("AdditiveClassifier", None, {"pairs": 5, "trees": False, "categorical_features": ["legs"]}, 1e-6),
+    ("AdditiveClassifier", "times", {}, 1e-6),
+]
 
 
 def fit_both(client, cut, table, weights=None, name="BayesianNetworkClassifier", **options):
@@ -81,36 +78,13 @@ def fit_both(client, cut, table, weights=None, name="BayesianNetworkClassifier",
     return ours, theirs
 
 
-@pytest.mark.parametrize(("structure", "parameters"), COMBINATIONS)
-def test_the_model_is_that_of_memory(client, structure, parameters, cut, make_table):
-    options = {"structure": structure, "parameters": TIGHT.get(parameters, parameters)}
-    ours, theirs = fit_both(client, cut, make_table(2, N_ROWS, gaps=0.05), **options)
-    assert_equal(ours.network_, theirs.network_, exactly=parameters in OF_COUNTS)
-    if theirs.structure_score_ is None:
-        assert ours.structure_score_ is None
-    else:
-        assert ours.structure_score_ == pytest.approx(theirs.structure_score_, rel=1e-12)
-    for own, other in zip(imputation_arrays(ours), imputation_arrays(theirs), strict=True):
-        np.testing.assert_allclose(own, other, rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("structure", "criterion", "parameters", "exactly"),
-    [
-        (AnDE(n=2, weights="information", subsumption=20), None, "frequency", True),
-        (AnDE(weights="conditional"), None, "frequency", False),
-        (Selective(by="accuracy"), None, "frequency", True),
-        ("kdb", None, Hierarchical(8.0), False),
-        ("tan", ACLL(at="pooled"), "frequency", True),
-        ("hill-climb", CLL(penalty="mdl"), "frequency", True),
-    ],
-)
-def test_the_classics_with_their_options_are_those_of_memory(
-    client, structure, criterion, parameters, exactly, cut, make_table
-):
-    options = {"structure": structure, "criterion": criterion, "parameters": parameters}
-    ours, theirs = fit_both(client, cut, make_table(2, N_ROWS, gaps=0.05), **options)
-    assert_equal(ours.network_, theirs.network_, exactly)
+@pytest.mark.parametrize(("name", "weights", "options", "tolerance"), CASES)
+def test_the_model_is_that_of_memory(client, name, weights, options, tolerance, cut, make_table):
+    table = make_table(2, N_ROWS, gaps=0.05)
+    if weights:
+        table[weights] = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.7], len(table))
+    ours, theirs = fit_both(client, cut, table, weights, name, **options)
+    assert_same_model(ours, theirs, tolerance, imputed=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +94,7 @@ def test_the_classics_with_their_options_are_those_of_memory(
 )
 def test_other_objectives_are_made_small_as_in_memory(client, parameters, cut, make_table):
     ours, theirs = fit_both(client, cut, make_table(1, gaps=0.1), structure="tan", parameters=parameters)
-    assert_equal(ours.network_, theirs.network_, tolerance=1e-6)
+    assert_same_model(ours, theirs, 1e-6)
     traces = ours.trace_.parameters, theirs.trace_.parameters
     assert traces[0].passes == traces[1].passes
     assert traces[0].strength == traces[1].strength
@@ -149,7 +123,7 @@ def test_weights_and_rows_without_a_class_mean_what_they_mean_in_memory(client, 
     table = table.assign(outcome=table["outcome"].mask(without), times=times)
     options = {"structure": "naive-bayes" if PARAMETERS[parameters].naive_bayes_only else "tan"}
     options["parameters"] = TIGHT.get(parameters, parameters)
-    assert_equal(*(each.network_ for each in fit_both(client, cut, table, "times", **options)), exactly=False)
+    assert_same_model(*fit_both(client, cut, table, "times", **options), imputed=1e-6)
 
 
 def test_a_learner_that_needs_the_rows_in_their_order_is_refused_before_any_work(client, cut, table):
@@ -175,60 +149,14 @@ def test_hidden_nodes_are_learnt_as_in_memory(client, cut, table):
     own = table[["colour", "shape", "outcome"]]
     for parameters in (EM(tol=1e-8, max_iter=2_000), Conditional(strength=1.0)):
         ours, theirs = fit_both(client, cut, own, structure=Fixed(network), parameters=parameters)
-        assert_equal(ours.network_, theirs.network_, exactly=False)
+        assert_same_model(ours, theirs)
 
 
-class Softened(ParameterLearner):
-    """Frequencies of the counts, one added to each, as a user may write them."""
-
-    def learn(self, task):
-        counted = [own.reshape(-1, own.shape[-1]) + 1.0 for own in task.counts.tables(task.dag.families)]
-        return LearntNetwork(task.network([own / own.sum(axis=1, keepdims=True) for own in counted]))
-
-
-@dataclass(frozen=True)
-class RowTrace(ParameterTrace):
-    n_rows: int
-
-
-class ByRows(ParameterLearner):
-    """The same frequencies, by passes over the rows."""
-
-    needs = "passes"
-
-    def learn(self, task):
-        rows, families = task.counts.rows, task.dag.families
-        tables = rows.sum(partial(_count_one_by_one, families=families), "user")
-        n_rows = rows.prepare(_all_rows, "user").sum(len)
-        smoothed = [own + 1.0 for own in tables]
-        network = task.network([own / own.sum(axis=1, keepdims=True) for own in smoothed])
-        return LearntNetwork(network, RowTrace(n_rows))
-
-
-@pytest.mark.parametrize("parameters", [Softened(), ByRows()])
+@pytest.mark.parametrize("parameters", [Softened(), FromRows()], ids=str)
 def test_a_learner_of_the_users_own_works_by_itself(client, parameters, cut, make_table):
     table = make_table(6, N_ROWS, gaps=0.05)
-    ours, theirs = fit_both(client, cut, table, structure="tan", parameters=parameters)
-    assert_equal(ours.network_, theirs.network_, exactly=True)
-    frequencies = tanager.TANClassifier(parameters="frequency").fit(table.drop(columns="outcome"), table["outcome"])
-    for own, other in zip(ours.network_.tables[:-1], frequencies.network_.tables, strict=False):
-        np.testing.assert_allclose(own, other, rtol=1e-12)
-    assert ours.trace_.parameters == (RowTrace(len(table)) if parameters.needs == "passes" else ParameterTrace())
-
-
-def _all_rows(blocks):
-    return pd.concat([pd.DataFrame(block.codes) for block in blocks])
-
-
-def _count_one_by_one(block, families):
-    tables = [np.zeros(family.shape(block.n_states)) for family in families]
-    for row in np.column_stack([block.codes, block.class_codes]):
-        for family, table in zip(families, tables, strict=True):
-            if all(row[node] < block.n_states[node] for node in family.nodes):
-                states = tuple(block.n_states[parent] for parent in family.parents)
-                parents = tuple(int(row[parent]) for parent in family.parents)
-                table[np.ravel_multi_index(parents, states) if parents else 0, row[family.child]] += 1.0
-    return tables
+    ours, theirs = fit_both(client, cut, table, structure="tan", parameters=parameters, missing="skip")
+    assert_same_model(ours, theirs, 0.0)
 
 
 @pytest.mark.parametrize("missing", ["category", "marginalize"])
@@ -240,37 +168,13 @@ def test_a_table_of_categories_gives_the_model_of_memory(client, gaps, missing, 
     options = {"parameters": "frequency", "categorical_features": "all", "missing": missing}
     ours, theirs = fit_both(client, cut, table, name="TANClassifier", **options)
     assert ours.model_.states == theirs.model_.states
-    assert_equal(ours.model_, theirs.model_)
-
-
-CLASS_WEIGHTS = {"low": 3, "top": 0.5}
-
-
-@pytest.mark.parametrize(
-    ("name", "weights", "options"),
-    [
-        ("BayesianNetworkClassifier", None, {"structure": "kdb", "parameters": "frequency", "missing": "category"}),
-        ("NaiveBayesClassifier", None, {"discretizer": "quantile"}),
-        ("TANClassifier", None, {"engine": "numba"}),
-        ("TANClassifier", None, {"parameters": "frequency", "class_weight": CLASS_WEIGHTS}),
-        ("TANClassifier", "times", {"parameters": "frequency", "class_weight": CLASS_WEIGHTS}),
-        ("TANClassifier", "times", {"parameters": "frequency", "class_weight": "balanced"}),
-        ("AdditiveClassifier", None, {"pairs": 5, "trees": False, "categorical_features": ["legs"]}),
-        ("AdditiveClassifier", "times", {}),
-    ],
-)
-def test_other_models_are_those_of_a_fit_in_memory(client, name, weights, options, cut, make_table):
-    table = make_table(2, gaps=0.05)
-    if weights:
-        table["times"] = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.7], len(table))
-    ours, theirs = fit_both(client, cut, table, weights, name, **options)
-    assert_equal(ours.model_, theirs.model_, tolerance=1e-6)
+    assert_same_model(ours, theirs)
 
 
 def test_a_class_in_one_partition_only_is_a_class(client, cut, table):
     ours, theirs = fit_both(client, cut, table.sort_values("outcome", kind="stable"), name="NaiveBayesClassifier")
     assert ours.classes_.tolist() == ["low", "mid", "top"]
-    assert_equal(ours.model_, theirs.model_)
+    assert_same_model(ours, theirs)
 
 
 def test_integers_of_different_widths_are_the_same_numbers(client, of_frames, table):
@@ -281,7 +185,7 @@ def test_integers_of_different_widths_are_the_same_numbers(client, of_frames, ta
     whole = table.assign(shape=table["shape"].mask(table.index.isin(empty.index)))
     whole.loc[empty.index, "size"] = np.nan
     theirs = tanager.TANClassifier(parameters="frequency").fit(whole.drop(columns="outcome"), whole["outcome"])
-    assert_equal(ours.model_, theirs.model_)
+    assert_same_model(ours, theirs)
 
 
 def test_rows_without_a_class_are_left_out_with_a_warning(client, cut, table):
@@ -303,8 +207,8 @@ def test_a_parquet_folder_and_a_series_of_classes_are_taken_too(client, tmp_path
     rows = cut(table, 100, 350)
     by_series = tanager.dask.NaiveBayesClassifier(client).fit(rows.drop(columns="outcome"), rows["outcome"])
     theirs = tanager.NaiveBayesClassifier().fit(X, y)
-    assert_equal(by_path.model_, theirs.model_)
-    assert_equal(by_series.model_, theirs.model_)
+    assert_same_model(by_path, theirs)
+    assert_same_model(by_series, theirs)
     assert by_path.predict(tmp_path).compute().tolist() == theirs.predict(X).tolist()
 
 
@@ -337,7 +241,7 @@ def test_the_local_classifier_is_an_ordinary_one(client, tmp_path, cut, table):
     tanager.save_model(local, tmp_path / "model.json")
     np.testing.assert_array_equal(tanager.load_model(tmp_path / "model.json").predict(X), local.predict(X))
     begun = tanager.NaiveBayesClassifier().fit(X.iloc[:400], y.iloc[:400]).partial_fit(X.iloc[400:], y.iloc[400:])
-    assert_equal(local.partial_fit(X.iloc[400:], y.iloc[400:]).model_, begun.model_, tolerance=1e-12)
+    assert_same_model(local.partial_fit(X.iloc[400:], y.iloc[400:]), begun, 1e-12)
 
 
 def test_edits_of_a_model_from_a_cluster_are_those_of_memory(client, cut, table):

@@ -152,21 +152,18 @@ def test_the_names_of_the_classes_do_not_matter(rows, names):
 
 
 @pytest.mark.parametrize(
-    ("column", "classes"),
+    ("column", "classes", "weights"),
     [
-        pytest.param([5.0] * 40, [0, 1] * 20, id="constant"),
-        pytest.param(range(40), [0] * 40, id="one class"),
-        pytest.param([np.nan] * 40, [0, 1] * 20, id="all missing"),
-        pytest.param([-0.0] * 20 + [0.0] * 20, [0] * 20 + [1] * 20, id="zeros of both signs"),
-        pytest.param([], [], id="no row"),
+        pytest.param([5.0] * 40, [0, 1] * 20, None, id="constant"),
+        pytest.param(range(40), [0] * 40, None, id="one class"),
+        pytest.param(range(40), [0] * 40, [0.03] * 40, id="one class of little weight"),
+        pytest.param([np.nan] * 40, [0, 1] * 20, None, id="all missing"),
+        pytest.param([-0.0] * 20 + [0.0] * 20, [0] * 20 + [1] * 20, None, id="zeros of both signs"),
+        pytest.param([], [], None, id="no row"),
     ],
 )
-def test_no_cut_where_there_is_nothing_to_tell_apart(column, classes):
-    assert cuts_of(column, classes) == []
-
-
-def test_a_segment_of_one_class_is_never_split():
-    assert cuts_of(range(40), [0] * 40, np.full(40, 0.03)) == []
+def test_no_cut_where_there_is_nothing_to_tell_apart(column, classes, weights):
+    assert cuts_of(column, classes, weights) == []
 
 
 @pytest.mark.parametrize(

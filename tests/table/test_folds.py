@@ -16,7 +16,8 @@ from tanager import BayesianNetworkClassifier
 from tanager.additive.folds import Sample
 from tanager.errors import DataWarning
 from tanager.table import folds
-from tanager.table.folds import RowKinds, row_keys, split_rows
+from tanager.table.folds import RowKinds, split_rows
+from tanager.table.rows import row_keys
 
 seeds = st.integers(0, 1000)
 

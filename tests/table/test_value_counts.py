@@ -104,15 +104,9 @@ def test_memory_does_not_grow_with_the_number_of_classes(whole_numbers):
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
 def test_a_midpoint_is_above_the_lower_value_and_not_above_the_higher(a, b):
     assume(a != b)
-    low, high = sorted((a, b))
-    cut = float(midpoints(np.array([low]), np.array([high]))[0])
-    assert low < cut <= high
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False, max_value=1e308))
-def test_the_midpoint_of_adjacent_floats_is_the_higher_or_between(low):
-    high = math.nextafter(low, math.inf)
-    assert midpoints(np.array([low]), np.array([high])).tolist() == [high]
+    for low, high in (sorted((a, b)), (a, math.nextafter(a, math.inf))):
+        cut = float(midpoints(np.array([low]), np.array([high]))[0])
+        assert low < cut <= high
 
 
 values = st.lists(st.sampled_from([-2.5, -1.0, 0.0, 0.5, 3.0, 4.0, 9.0]), min_size=1, max_size=60)

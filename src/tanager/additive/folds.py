@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from tanager.additive.objective import probabilities, row_losses
 from tanager.arrays import Array, Codes
-from tanager.table.folds import LARGEST, Blocks, relative_weights, row_keys
-from tanager.table.rows import EncodedBatch, Rows, gather, join_blocks
+from tanager.table.rows import LARGEST_KEY, Blocks, EncodedBatch, Rows, gather, join_blocks, relative_weights, row_keys
 
 N_FOLDS = 3  # five take twice as long and choose no better
 # Everything is chosen on all rows up to so many, and of more on a number that grows with their root: with 12,000 of
@@ -71,10 +70,10 @@ class Sample:
         return self.counts * self.weights
 
     def at_most(self, most: int) -> Sample:
-        """A random sample of the distinct rows: the first ones, because their order is random."""
-        return self.take(np.arange(len(self)) < most)
+        """A random sample of the distinct rows: a view of the first ones, because their order is random."""
+        return self.take(slice(most))
 
-    def take(self, kept: NDArray[np.bool_]) -> Sample:
+    def take(self, kept: NDArray[np.bool_] | slice) -> Sample:
         return Sample(self.codes[kept], self.classes[kept], self.counts[kept], self.weights[kept])
 
 
@@ -86,7 +85,7 @@ def _draw(batch: EncodedBatch, places: NDArray[np.intp], share: float, unit: flo
     first = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
     copy = np.arange(len(keys)) - np.repeat(first, np.diff([*first, len(keys)]))
     drawn = row_keys(copy[:, np.newaxis].astype(np.uint64), np.zeros(len(keys), np.uint8), ranked.view(np.float64))
-    return Blocks((batch.take(np.sort(order[drawn <= share * LARGEST])),))
+    return Blocks((batch.take(np.sort(order[drawn <= share * LARGEST_KEY])),))
 
 
 @dataclass(frozen=True)

@@ -32,18 +32,18 @@ from tanager.classifiers.learning import Learnt, Trace
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.errors import MemoryLimitError, MissingMethodError, OptionError
 from tanager.metrics import Quality
-from tanager.missing.choose import choose_rule
+from tanager.missing.average import choose_rule
 from tanager.missing.rule import MissingRule
 from tanager.runtime.progress import working
 from tanager.runtime.resources import thread_limit
 from tanager.table.columns import RawTable
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
-from tanager.table.read_columns import read_columns
+from tanager.table.read_columns import is_stream, read_columns
 from tanager.table.rows import Place, exceeds
 from tanager.table.schema import TableSchema
 from tanager.table.stream.reader import ReadOptions, StreamReader, check_roles
-from tanager.table.stream.source import is_stream, open_stream
+from tanager.table.stream.source import open_stream
 from tanager.table.training_table import (
     TrainingTable,
     check_class_weight,

@@ -14,11 +14,11 @@ from tanager.classifiers.coded_table import CodedTable, add_hidden_codes, code_t
 from tanager.classifiers.learning import Learnt
 from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
-from tanager.missing.choose import choose_rule
+from tanager.missing.average import choose_rule
 from tanager.network.network import Network
 from tanager.parameters import Frequency
+from tanager.table.read_columns import is_stream
 from tanager.table.rows import EncodedBatch
-from tanager.table.stream.source import is_stream
 from tanager.table.training_table import TrainingTable, weigh_classes
 from tanager.uncertainty.dirichlet import DirichletPosterior, dirichlet_posterior
 from tanager.uncertainty.posterior import AnyPosterior, BootstrapPosterior, draw_weights

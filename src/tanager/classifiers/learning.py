@@ -21,9 +21,7 @@ from tanager.classifiers.coded_table import (
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.errors import OptionError
-from tanager.missing.average import learn_imputation
-from tanager.missing.choose import MISSING, needs_imputation
-from tanager.missing.imputation import Imputation
+from tanager.missing.average import MISSING, Imputation, learn_imputation, needs_imputation
 from tanager.network.mixture import MixtureNetwork, TreeAverageNetwork
 from tanager.network.network import Network
 from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask

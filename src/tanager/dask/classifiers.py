@@ -34,7 +34,7 @@ from tanager.runtime.resources import thread_limit
 from tanager.table.binning import ValueRows
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import warn_of_useless_columns
-from tanager.table.rows import EncodedBatch, Weights, gather
+from tanager.table.rows import EncodedBatch, Rows, gather, weigh
 from tanager.table.schema import Category, ColumnSchema, TableSchema
 from tanager.table.training_table import (
     check_class_weight,
@@ -65,8 +65,14 @@ class DaskClassifier:
         As in memory, the parameter learners "em" and "likelihood-gradient" learn from rows without a class too, the
         others leave them out with a warning.
         """
-        local = self.ordinary(**self.options)
-        fit_partitions(local, X, y, sample_weight, self.client)
+        local, cluster = self.ordinary(**self.options), Cluster(self.client)
+        local._check_place("cluster")
+        engine = choose_worker_engine(getattr(local, "engine", "auto"), getattr(local, "device", None))
+        check_class_weight(local.class_weight)
+        partitions = find_partitions(X, y, sample_weight)
+        validate_data(local, partitions.like, reset=True, skip_check_array=True)
+        with thread_limit(local.n_jobs), working("Learning", shown=bool(local.verbose)):
+            local._learn(_code_table(local, local._row_needs(), cluster, partitions), engine)
         self._fitted, self._weight = local, sample_weight
         return self
 
@@ -162,20 +168,6 @@ def _predict_proba(frame: Any, model: TableClassifier, like: Any) -> Any:
     return pd.DataFrame(shares, index=frame.index)
 
 
-def fit_partitions(
-    model: TableClassifier, X: object, y: object, sample_weight: str | None, client: Client | None
-) -> None:
-    """Learn from the rows of all partitions."""
-    cluster, needs = Cluster(client), model._row_needs()
-    model._check_place("cluster")
-    engine = choose_worker_engine(getattr(model, "engine", "auto"), getattr(model, "device", None))
-    check_class_weight(model.class_weight)
-    partitions = find_partitions(X, y, sample_weight)
-    validate_data(model, partitions.like, reset=True, skip_check_array=True)
-    with thread_limit(model.n_jobs), working("Learning", shown=bool(model.verbose)):
-        model._learn(_code_table(model, needs, cluster, partitions), engine)
-
-
 def _code_table(model: TableClassifier, needs: RowNeeds, cluster: Cluster, partitions: Partitions) -> CodedTable:
     keep_unlabelled = needs.unlabelled
     learnt = _learn_columns(model, needs, cluster, partitions)
@@ -193,23 +185,20 @@ def _code_table(model: TableClassifier, needs: RowNeeds, cluster: Cluster, parti
     encoder = PartitionEncoder(schema.select(order), order, table.classes)
     encode = partial(encoder.encode_frame, reader=partitions.reader, keep_unlabelled=keep_unlabelled)
     encoded = cluster.map_partitions("encode", encode, partitions.frames, partitions.labels)
-    rows, unlabelled = ClusterRows(cluster, encoded), None
+    rows: Rows = ClusterRows(cluster, encoded)
+    unlabelled = None
     if keep_unlabelled and table.n_unlabelled:
         unlabelled = rows.map(partial(_take_rows, labelled=False), "unlabelled")
         rows = rows.map(partial(_take_rows, labelled=True), "labelled")
-    rows, values = _weigh(rows, learnt.factors), None
+    rows, values = weigh(rows, learnt.factors), None
     if learnt.uncut:
         uncut = replace(encoder, schema=TableSchema(learnt.uncut, target).select(order))
         encode = partial(uncut.encode_frame, reader=partitions.reader, keep_unlabelled=False)
         few = cluster.map_partitions("values", encode, partitions.frames, partitions.labels)
         discretizer = choose_discretizer(model.discretizer)
-        rows_uncut = gather(_weigh(ClusterRows(cluster, few), learnt.factors))
+        rows_uncut = gather(weigh(ClusterRows(cluster, few), learnt.factors))
         values = ValueRows(rows_uncut, uncut.schema.attributes, discretizer)
     return CodedTable(schema, order, table.classes, rows, unlabelled, values, factors=learnt.factors)
-
-
-def _weigh(rows: ClusterRows, factors: Weights | None) -> ClusterRows:
-    return rows if factors is None else rows.map(partial(EncodedBatch.weighed, factors=factors), "weigh")
 
 
 def _learn_columns(model: TableClassifier, needs: RowNeeds, cluster: Cluster, partitions: Partitions) -> LearntColumns:

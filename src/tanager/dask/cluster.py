@@ -18,6 +18,7 @@ from dask.sizeof import sizeof
 from distributed import Client, Future
 from distributed.client import CancelledError, ClosedClientError, default_client
 
+from tanager.arrays import RowNumbers
 from tanager.errors import OptionError
 from tanager.runtime.resources import thread_limit
 from tanager.table.rows import (
@@ -27,7 +28,6 @@ from tanager.table.rows import (
     Outline,
     Outlined,
     Place,
-    RowNumbers,
     Value,
     add,
     check_fits,
@@ -254,10 +254,7 @@ def _add_all(values: list[Any]) -> Any:
 
 
 def _sum_blocks(blocks: list[EncodedBatch], function: Callable[[EncodedBatch], Value]) -> Value:
-    total = function(blocks[0])
-    for block in blocks[1:]:
-        total = add(total, function(block))
-    return total
+    return reduce(add, map(function, blocks))
 
 
 def _apply(function: Callable[..., Value], args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> Value:

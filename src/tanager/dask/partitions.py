@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.errors import DataError, DataTypeError, TanagerError
-from tanager.registry import nearest_first
 from tanager.table.binning import (
     ColumnStatistics,
     cut_at_every_value,
@@ -36,6 +35,7 @@ from tanager.table.training_table import (
     ClassWeight,
     TrainingTable,
     UnlabelledRows,
+    check_has_column,
     class_factors,
     read_rows,
     read_sample_weight,
@@ -68,7 +68,7 @@ def find_partitions(X: object, y: object, sample_weight: object = None) -> Parti
     """
     table = read_source(X)
     if isinstance(y, str):
-        _check_column(table, y, "to predict")
+        check_has_column(table.columns, y, "to predict")
         like, target = table._meta.drop(columns=y), y
         labels = [None] * table.npartitions
     elif isinstance(y, dd.Series):
@@ -87,7 +87,7 @@ def find_partitions(X: object, y: object, sample_weight: object = None) -> Parti
                 f"sample_weight is a {type(sample_weight).__name__}; expected the name of a column of X.",
                 hint="X.assign(weight=...) adds one.",
             )
-        _check_column(like, sample_weight, "of row weights")
+        check_has_column(like.columns, sample_weight, "with the rows' weights")
         like = like.drop(columns=sample_weight)
     names = tuple(map(str, like.columns))
     check_unique(names)
@@ -95,12 +95,6 @@ def find_partitions(X: object, y: object, sample_weight: object = None) -> Parti
         raise DataError("the table has no column besides the class and the weights.")
     reader = Reader(names, target if isinstance(y, str) else None, sample_weight)
     return Partitions(table.to_delayed(), labels, reader, like, target)
-
-
-def _check_column(table: Any, name: str, what: str) -> None:
-    if name not in table.columns:
-        nearest = ", ".join(map(repr, nearest_first(name, map(str, table.columns))[:10]))
-        raise DataError(f"the table has no column {name!r} {what}; its columns, nearest first, are {nearest}.")
 
 
 def read_source(X: object) -> Any:
@@ -304,10 +298,6 @@ class PartitionEncoder:
     order: tuple[int, ...]
     classes: NDArray[np.generic]
 
-    @property
-    def _empty(self) -> EncodedBatch:
-        return EncodedBatch.empty(states_of_both(self.schema.attributes, len(self.classes)))
-
     def encode_frame(self, frame: Any, labels: Any, number: int, reader: Reader, keep_unlabelled: bool) -> EncodedBatch:
         """The rows with a class, then those without if they are to be kept, whose class code says missing."""
         table, unlabelled = reader.read(frame, labels, number, self.classes)
@@ -320,7 +310,7 @@ class PartitionEncoder:
             with naming(number):
                 no_class = without_class(self.schema, unlabelled.table.n_rows)
                 blocks.append(encode_rows(unlabelled.table, self.order, self.schema, no_class, unlabelled.weights))
-        return join_blocks(blocks, self._empty.n_states)
+        return join_blocks(blocks, states_of_both(self.schema.attributes, len(self.classes)))
 
 
 @contextmanager

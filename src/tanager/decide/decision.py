@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_curve
 
-from tanager.arrays import Array
+from tanager.arrays import Array, ClassCodes, Places
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.metrics import Probabilities
 from tanager.metrics.basic import PERCENTILES, bootstrap
@@ -31,9 +31,7 @@ Costs = ArrayLike | Mapping[Any, float] | None
 CostTable = tuple[tuple[float, ...], ...]
 """costs[c][k] is what it costs to decide class k where class c is true."""
 
-Codes = NDArray[np.intp]
 ASK = "ask a person"
-ClassCodes = NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ class Decision(ABC):
         return None
 
     @abstractmethod
-    def choose(self, probabilities: Probabilities) -> Codes:
+    def choose(self, probabilities: Probabilities) -> Places:
         """(n_rows,) the column of the class decided for; n_classes where a person is to be asked."""
 
     @abstractmethod
@@ -154,7 +152,7 @@ class CostDecision(Decision):
             return of_classes
         return np.column_stack([of_classes, np.full(len(of_classes), self.ask)])
 
-    def choose(self, probabilities: Probabilities) -> Codes:
+    def choose(self, probabilities: Probabilities) -> Places:
         return self.expected(probabilities).argmin(axis=1)
 
     def explain(self, probabilities: Probabilities) -> list[RowDecision]:
@@ -219,7 +217,7 @@ class ThresholdDecision(Decision):
         table[positive, positive] = 0.0
         return tuple(map(tuple, table.tolist()))
 
-    def choose(self, probabilities: Probabilities) -> Codes:
+    def choose(self, probabilities: Probabilities) -> Places:
         reached = probabilities[:, self.code] >= self.threshold
         return np.where(reached, self.code, best_other(probabilities, self.code))
 
@@ -241,7 +239,7 @@ class ThresholdDecision(Decision):
         return f"{self.positive} where P({self.positive}) is at least {self.threshold:.4g}"
 
 
-def best_other(probabilities: Probabilities, positive: int) -> Codes:
+def best_other(probabilities: Probabilities, positive: int) -> Places:
     """(n_rows,) the most probable class but one."""
     others = probabilities.copy()
     others[:, positive] = -np.inf

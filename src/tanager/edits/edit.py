@@ -20,13 +20,12 @@ from sklearn.utils.validation import check_is_fitted
 from tanager.additive.forest import Forest
 from tanager.additive.importance import class_odds, tree_mains
 from tanager.additive.model import AdditiveModel
-from tanager.arrays import Array, Codes, Ints
+from tanager.arrays import Array, Codes, Ints, Places
 from tanager.classifiers.additive import AdditiveClassifier
 from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.errors import DataError, OptionError
 from tanager.metrics import Quality
-from tanager.missing.choose import choose_rule
-from tanager.missing.imputation import Imputation
+from tanager.missing.average import Imputation, choose_rule
 from tanager.missing.rule import MissingRule
 from tanager.network.log_joint import normalize_log
 from tanager.registry import check_option, nearest_first
@@ -40,7 +39,6 @@ Bound = float | str | None
 DIRECTIONS: tuple[Direction, ...] = ("increasing", "decreasing")
 WHATS: tuple[What, ...] = ("flatten", "monotone", "remove")
 LONGEST_TEXT = 2_000
-Places = NDArray[np.intp]
 LEAST_SHARE = 1e-12
 """What a state that no training row is in weighs in a mean."""
 MAX_STEPS, TOLERANCE = 100, 1e-12

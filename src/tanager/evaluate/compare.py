@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 from sklearn.base import BaseEstimator, clone
 
+from tanager.arrays import RowNumbers
 from tanager.errors import OptionError
-from tanager.evaluate.cross_validate import Labels, RowNumbers, judge_fold, stratified_folds
+from tanager.evaluate.cross_validate import Labels, judge_fold, stratified_folds
 from tanager.evaluate.specs import parse_estimator
 from tanager.metrics import measure
 from tanager.runtime.progress import Update

@@ -20,12 +20,12 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, Strat
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
-from tanager.arrays import Codes
+from tanager.arrays import Codes, RowNumbers
 from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.metrics import Predictions, Probabilities, Quality
 from tanager.runtime.progress import Update
-from tanager.table.stream.source import is_stream
+from tanager.table.read_columns import is_stream
 from tanager.table.training_table import (
     encode_labels,
     missing_labels,
@@ -36,7 +36,6 @@ from tanager.table.training_table import (
 )
 
 Labels = NDArray[np.generic]
-RowNumbers = NDArray[np.intp]
 Fold = tuple[RowNumbers, RowNumbers]
 """Row numbers to train on and to test on."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.model import AnyModel
-from tanager.arrays import Array, Codes
+from tanager.arrays import Array, Codes, Places
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import OptionError
 from tanager.explain.explanation import ExplainedRows, in_state
@@ -19,7 +19,6 @@ from tanager.runtime.resources import thread_limit
 from tanager.table.schema import Category as State
 from tanager.table.schema import ColumnSchema
 
-Places = NDArray[np.intp]
 Category = State | datetime.timedelta
 _Found = tuple[float, tuple[int, ...], tuple[int, ...]]  # size, attributes, new states
 

@@ -16,7 +16,7 @@ from tanager.classifiers.base import TableClassifier
 from tanager.decide import RowDecision
 from tanager.errors import DataError, OptionError
 from tanager.html_table import bars, html_table
-from tanager.missing.choose import choose_rule
+from tanager.missing.average import choose_rule
 from tanager.missing.marginalize import SummedOut
 from tanager.missing.rule import MissingRule, between
 from tanager.network.columns import HasColumns, Term

@@ -10,7 +10,7 @@ before it, as many as "hidden" says, are nodes only. In place of "parents" and "
 "effects" (`tanager.additive.document`); a mixture has "members", each with a "weight", parents and tables; a
 mean of all trees has "trees": the log weights of having no parent ("alone", null for trees) and of "edges" at
 [parent][child], and "members" (`tanager.network.mixture`). "class_count" are the training rows of each class.
-"imputation" says what an unknown cell may hold (`missing.imputation`); null where nothing is averaged over.
+"imputation" says what an unknown cell may hold (`missing.average`); null where nothing is averaged over.
 "structure_score", and "gain" and "score" of a step, are null where nothing was scored. "recipe" is the preprocessing
 (`tanager.check`); "issues" are those of high severity that it found in the training table.
 `tanager.files.model_documents` describes "quality", "decision", the parameters of the trace and "posterior",
@@ -61,9 +61,7 @@ from tanager.files.model_documents import (
 )
 from tanager.files.model_of_0_2 import as_format_3, imputation_of_0_2, is_network_of_0_2
 from tanager.metrics import Quality
-from tanager.missing.average import LARGEST_CORRECTION, N_DRAWS
-from tanager.missing.choose import MISSING, choose_rule
-from tanager.missing.imputation import Imputation
+from tanager.missing.average import LARGEST_CORRECTION, MISSING, N_DRAWS, Imputation, choose_rule
 from tanager.missing.rule import MissingRule
 from tanager.network.document import (
     DocumentError,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tanager.arrays import Array
-from tanager.missing.average import learn_imputation
-from tanager.missing.imputation import Imputation
+from tanager.missing.average import Imputation, learn_imputation
 from tanager.network.document import Json, mapping, read_network_parts
 from tanager.network.network import Network
 from tanager.parameters.protocol import ParameterTrace

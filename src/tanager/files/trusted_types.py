@@ -19,7 +19,7 @@ from tanager.decide import Decision, DecisionQuality, RuleCost
 from tanager.decide.classifiers import FixedDecisionClassifier
 from tanager.edits.edit import Edit, Edits, Revision
 from tanager.metrics import Calibration, Measures, Predictions, Quality, ReliabilityCurve
-from tanager.missing.imputation import Imputation
+from tanager.missing.average import Imputation
 from tanager.missing.rule import MissingRule
 from tanager.network.columns import HasColumns
 from tanager.parameters import PARAMETERS

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
+from tanager.arrays import ClassCodes
 from tanager.errors import OptionError
 from tanager.table.schema import Category
 
 MOST_MISSED = 3
 """Classes that are named where no class is the event."""
 Probabilities = NDArray[np.float64]
-ClassCodes = NDArray[np.integer]
 
 FLOOR = 1e-15
 """The logarithm of a smaller probability is taken as that of this one: a loss of at most 34.5 nats per row."""

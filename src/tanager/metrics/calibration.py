@@ -9,9 +9,9 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.arrays import Array
+from tanager.arrays import Array, ClassCodes
 from tanager.errors import DataError, OptionError
-from tanager.metrics.basic import ClassCodes, Probabilities, brier, log_loss, one_hot
+from tanager.metrics.basic import Probabilities, brier, log_loss, one_hot
 from tanager.registry import check_option
 from tanager.table.training_table import encode_labels, read_labels
 

@@ -10,8 +10,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import ClassCodes
 from tanager.metrics.basic import (
-    ClassCodes,
     EventQuality,
     Measures,
     Probabilities,

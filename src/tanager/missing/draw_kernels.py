@@ -60,6 +60,6 @@ def add_leaves_of_draws(
                         at = rows[i] * N_DRAWS
                         for draw in range(at, at + N_DRAWS):
                             left_of_draw[draw] &= words[cells[draw]]
-                own = values[word * SLOTS_PER_WORD : (word + 1) * SLOTS_PER_WORD]
+                leaves = values[word * SLOTS_PER_WORD : (word + 1) * SLOTS_PER_WORD]
                 for draw in range(n_rows * N_DRAWS):
-                    total[draw] += own[slot_of(left_of_draw[draw])]
+                    total[draw] += leaves[slot_of(left_of_draw[draw])]

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Array, Codes
-from tanager.missing.rule import Classes, Contributions, MissingRule, Rows, answer_apart, between
+from tanager.arrays import Array, ClassCodes, Codes, Flags
+from tanager.missing.rule import Contributions, MissingRule, answer_apart, between
 from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.network.log_joint import normalize_log
 from tanager.network.mixture import MixtureNetwork, TreeAverageNetwork
@@ -54,7 +54,7 @@ class SummedOut(MissingRule):
             lambda rows: self._sum_out(rows, normalized),
         )
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
+    def contributions(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, log_odds: Array) -> Contributions:
         network, target = self.network, len(self.network.nodes) - 1
         present = np.column_stack([codes < np.array(network.n_states[:-1]), np.ones(len(codes), dtype=bool)])
         rank = _chain(network)
@@ -74,19 +74,19 @@ class SummedOut(MissingRule):
                 terms[hard, node] = odds
         return Contributions.of(terms)
 
-    def _prefix_odds(self, codes: Codes, favoured: Classes, against: Classes, kept: Rows) -> Array:
+    def _prefix_odds(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, kept: Flags) -> Array:
         """log P(favoured, cells kept) - log P(against, cells kept) of each row."""
         masked = np.where(kept[:-1], codes, np.array(self.network.n_states[:-1]))
         return between(self.log_posterior(masked, normalized=False), favoured, against)
 
-    def _is_linked(self, codes: Codes) -> Rows:
+    def _is_linked(self, codes: Codes) -> Flags:
         """(n_rows,) whether an unknown attribute is a parent, or has an attribute as parent."""
         target = len(self.network.nodes) - 1
         linked = {node for edge in self.network.dag.edges if edge[0] != target for node in edge} - {target}
-        found = np.zeros(len(codes), dtype=bool)
+        hard = np.zeros(len(codes), dtype=bool)
         for node in linked:
-            found |= codes[:, node] == self.network.n_states[node]
-        return found
+            hard |= codes[:, node] == self.network.n_states[node]
+        return hard
 
     def _sum_out(self, codes: Codes, normalized: bool) -> Array:
         n_classes = self.network.n_states[-1]
@@ -137,7 +137,7 @@ class Mixed(MissingRule):
         result = self._log_mixture(codes)
         return normalize_log(result) if normalized else result
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
+    def contributions(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, log_odds: Array) -> Contributions:
         rows = np.arange(len(codes))
         whole = self._log_mixture(codes)
         codes, left_out = self.network.resolve(codes)
@@ -214,7 +214,7 @@ class LeftOut(MissingRule):
         """Not `normalized`: log P(class, known cells)."""
         return self.network.log_joint(codes, normalized)
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
+    def contributions(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, log_odds: Array) -> Contributions:
         with np.errstate(divide="ignore"):
             logs = np.log(self.network.members[0].tables[-1])
         prior = between(np.broadcast_to(logs, (len(codes), logs.shape[1])), favoured, against)

@@ -8,15 +8,13 @@ from itertools import accumulate, pairwise
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from tanager.arrays import Array
+from tanager.arrays import Array, Places
 from tanager.counts.family import CountTable, strides
 from tanager.runtime.resources import one_blas_thread
 from tanager.structure.dag import Dag, is_perfect_for
 
-Places = NDArray[np.intp]
 SMALLEST = 1e-300  # what an entry that would underflow is set to: no table holds a zero
 FITTED = 1e-8
 MAX_ITERATIONS = 1_000

@@ -11,7 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.stats import entropy
 from sklearn.metrics import precision_recall_curve, roc_curve
 
-from tanager.arrays import Array, Codes
+from tanager.arrays import Array, Codes, Places
 from tanager.classifiers.base import TableClassifier
 from tanager.decide import Decision, measure_decision
 from tanager.errors import DataError, DataWarning
@@ -36,8 +36,6 @@ from tanager.report.json_page import Json, area, number, percent
 from tanager.runtime.progress import working
 from tanager.table.schema import ColumnSchema
 
-Numbers = NDArray[np.intp]
-
 MAX_CURVES, MAX_POINTS = 60, 6_000
 GRID = (0.001, 0.002, 0.005, *(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999)
 """Thresholds that the reader can choose from, besides that of a decision."""
@@ -59,14 +57,14 @@ class JudgedRows:
     """A quality, and of each of its predictions the number of the row given; None where the two cannot be matched."""
 
     quality: Quality
-    rows: Numbers | None
+    rows: Places | None
 
     @property
     def probabilities(self) -> Array:
         return self.quality.predictions.probabilities
 
     @property
-    def class_codes(self) -> Numbers:
+    def class_codes(self) -> Places:
         return self.quality.predictions.class_codes.astype(np.intp)
 
     @property
@@ -111,7 +109,7 @@ def no_better(quality: Quality) -> str:
     return f"{where} this model is no better than always predicting {str(usual)!r}. Do not use it."
 
 
-def wrong_rows(rows: PageRows, judged: JudgedRows | None) -> Numbers | None:
+def wrong_rows(rows: PageRows, judged: JudgedRows | None) -> Places | None:
     """The rows whose class is predicted wrongly: by models that had not seen them, where they were judged so."""
     if rows.class_codes is None:
         return None
@@ -120,7 +118,7 @@ def wrong_rows(rows: PageRows, judged: JudgedRows | None) -> Numbers | None:
     return judged.rows[judged.probabilities.argmax(axis=1) != judged.class_codes]
 
 
-def match_rows(quality: Quality, class_codes: Numbers) -> Numbers | None:
+def match_rows(quality: Quality, class_codes: Places) -> Places | None:
     """The row of each prediction, where every row was judged once: all of them, or those that a model file keeps."""
     predictions = quality.predictions
     if quality.n_rows != len(class_codes):
@@ -129,7 +127,7 @@ def match_rows(quality: Quality, class_codes: Numbers) -> Numbers | None:
     return rows if np.array_equal(class_codes[rows], predictions.class_codes) else None
 
 
-def is_training_table(clf: TableClassifier, codes: Codes, class_codes: Numbers) -> bool:
+def is_training_table(clf: TableClassifier, codes: Codes, class_codes: Places) -> bool:
     """Whether rows are those that an additive model was learnt from, by the shares of all states, which it stores.
 
     A network of tables does not store them: no rows are taken for its training rows.
@@ -271,7 +269,7 @@ class CountedRows:
     """
 
     probabilities: Array
-    class_codes: Numbers
+    class_codes: Places
     weights: Array
 
     @classmethod
@@ -451,7 +449,7 @@ def describe_groups(columns: tuple[ColumnSchema, ...], codes: Codes, judged: Jud
     }
 
 
-def base_rate_of(class_codes: Numbers) -> tuple[float, float]:
+def base_rate_of(class_codes: Places) -> tuple[float, float]:
     """The share of the most frequent class, and the log-loss of the shares of all classes (their entropy)."""
     shares = np.bincount(class_codes) / len(class_codes)
     return float(shares.max()), float(entropy(shares))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Codes
+from tanager.arrays import Codes, Places
 from tanager.errors import DataError
 from tanager.table.columns import (
     Column,
@@ -30,8 +30,6 @@ from tanager.table.discretizer import Discretizer
 from tanager.table.rows import EncodedBatch, Weights
 from tanager.table.schema import ColumnSchema, Unit
 from tanager.table.value_counts import ValueCounts, bin_cuts, count_values
-
-Places = NDArray[np.intp]
 
 # Fine and coarse bins of a column of n rows: these times n to the power of GROWTH. The width of a bin that estimates a
 # curve best shrinks about as slowly with n (n^(-1/5) to n^(-1/3)); 1,000 rows have 64 fine bins and 16 coarse ones.
@@ -68,7 +66,7 @@ def learn_column(
     assert isinstance(column, NumericColumn)
     cuts = discretizer.cuts(column.name, counts, n_classes)
     groups: tuple[int, ...] = ()
-    if fine and column.name not in discretizer.given:
+    if fine and column.name not in discretizer.by_hand:
         cuts, groups = fine_bins(cuts, counts)
     bins = tuple(cuts.tolist())
     return ColumnSchema(column.name, "numeric", cuts=bins, unit=column.unit, missing_state=missing_state, groups=groups)

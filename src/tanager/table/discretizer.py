@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from tanager.arrays import Array, Flags
+from tanager.arrays import Array, Flags, Places
 from tanager.errors import DataError, OptionError
 from tanager.registry import check_option, nearest_first
 from tanager.runtime.resources import map_threads, thread_limit
@@ -22,12 +22,19 @@ from tanager.table.columns import as_number, code_dtype
 from tanager.table.read_columns import without_mask
 from tanager.table.schema import ColumnSchema
 from tanager.table.training_table import encode_labels, read_sample_weight
-from tanager.table.value_counts import ValueCounts, count_values, midpoints, no_cuts, quantile_cuts, rank_sorted
+from tanager.table.value_counts import (
+    ValueCounts,
+    changes,
+    count_values,
+    midpoints,
+    no_cuts,
+    quantile_cuts,
+    rank_sorted,
+    sum_by,
+)
 
 Cutter = Callable[[ValueCounts, int], NDArray[np.float64]]
 """(how often each class has each distinct value, number of classes) -> increasing cut points."""
-
-Indices = NDArray[np.intp]
 
 # Candidate cuts are ties when their weighted entropies differ by less than this part of the segment's entropy.
 _TIE = 1e-10
@@ -35,19 +42,19 @@ _TIE = 1e-10
 
 @dataclass(frozen=True)
 class Discretizer:
-    """Where numeric columns are cut: at the points `given` for a column, and only there; else where `learn` says."""
+    """Where numeric columns are cut: only at the points given `by_hand` for a column, otherwise where `learn` says."""
 
     learn: Cutter
-    given: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    by_hand: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def cuts(self, name: str, counts: ValueCounts, n_classes: int) -> Array:
         """The cut points of the column of that name."""
-        return np.array(self.given[name]) if name in self.given else self.learn(counts, n_classes)
+        return np.array(self.by_hand[name]) if name in self.by_hand else self.learn(counts, n_classes)
 
     def check_columns(self, columns: Sequence[ColumnSchema]) -> None:
         """Refuse cut points of what is no column of numbers."""
         kinds = {column.name: column.kind for column in columns}
-        for name in self.given:
+        for name in self.by_hand:
             if kinds.get(name) != "numeric":
                 what = "a column of categories" if name in kinds else "no column"
                 nearest = ", ".join(map(repr, nearest_first(name, [key for key in kinds if key != name])[:5]))
@@ -91,7 +98,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     cuts_: list[Array]
     bin_edges_: NDArray[np.object_]
-    n_bins_: Indices
+    n_bins_: Places
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = n_jobs
@@ -173,7 +180,7 @@ def mdl_cuts(counts: ValueCounts, n_classes: int) -> Array:
     first_value = _block_starts(ranks, counts.classes)
     block = np.repeat(np.arange(first_value.size), np.diff(first_value, append=values.size))[ranks]
     # A run of values of one class is one pair.
-    first_pair = np.flatnonzero(_changes(block) | _changes(counts.classes))
+    first_pair = np.flatnonzero(changes(block) | changes(counts.classes))
     weights = np.add.reduceat(counts.weights, first_pair) * max(1.0, counts.n_rows / counts.weights.sum())
     block, classes = block[first_pair], counts.classes[first_pair].astype(code_dtype(n_classes))
     order = np.argsort(classes, kind="stable")
@@ -181,15 +188,15 @@ def mdl_cuts(counts: ValueCounts, n_classes: int) -> Array:
     return midpoints(values[above - 1], values[above])
 
 
-def _block_starts(ranks: Indices, classes: Indices) -> Indices:
+def _block_starts(ranks: Places, classes: Places) -> Places:
     """Index of the first value of each block.
 
     The best cut is never between neighbouring values of one and the same class (Fayyad and Irani 1992): such runs are
     one block, and only the borders of blocks are candidates.
     """
-    first_pair = np.flatnonzero(_changes(ranks))
+    first_pair = np.flatnonzero(changes(ranks))
     mixed = np.diff(first_pair, append=ranks.size) > 1
-    starts = mixed | _changes(classes[first_pair])
+    starts = mixed | changes(classes[first_pair])
     starts[1:] |= mixed[:-1]
     return np.flatnonzero(starts)
 
@@ -204,32 +211,32 @@ class _Segments:
     disorder   N E, in nats
     """
 
-    starts: Indices
+    starts: Places
     weight: Array
-    n_classes: Indices
+    n_classes: Places
     disorder: Array
 
     @classmethod
-    def measure(cls, starts: Indices, block: Indices, weights: Array, first: Flags) -> _Segments:
+    def measure(cls, starts: Places, block: Places, weights: Array, first: Flags) -> _Segments:
         """From the pairs: `first` flags the first pair of each (class, segment) group."""
         group = np.flatnonzero(first)
         totals = np.add.reduceat(weights, group)
         segment = np.searchsorted(starts, block[group], side="right") - 1
-        weight = _sum_by(segment, totals)
-        return cls(starts, weight, np.bincount(segment), _xlogx(weight) - _sum_by(segment, _xlogx(totals)))
+        weight = sum_by(segment, totals)
+        return cls(starts, weight, np.bincount(segment), _xlogx(weight) - sum_by(segment, _xlogx(totals)))
 
     def select(self, chosen: Flags | slice) -> _Segments:
         return _Segments(self.starts[chosen], self.weight[chosen], self.n_classes[chosen], self.disorder[chosen])
 
 
-def _split_blocks(block: Indices, classes: NDArray[np.unsignedinteger], weights: Array) -> Indices:
+def _split_blocks(block: Places, classes: NDArray[np.unsignedinteger], weights: Array) -> Places:
     """First block of every part but the lowest, increasing.
 
     The arguments (n_pairs,) are the (block, class) pairs by class, then block. All segments of one depth are split
     together, so that the work is a few array operations per depth, however many cuts there are; in this order the
     pairs of each (class, segment) group lie together at every depth.
     """
-    first = _changes(classes)
+    first = changes(classes)
     segments = _Segments.measure(np.zeros(1, dtype=np.intp), block, weights, first)
     origin = np.arange(block.max() + 1)  # the number each remaining block had at the start
     if origin.size == 1:
@@ -239,7 +246,7 @@ def _split_blocks(block: Indices, classes: NDArray[np.unsignedinteger], weights:
         cuts = _best_cuts(segments, block, weights, first)
         starts = np.stack([segments.starts, cuts], axis=1).ravel()
         sizes = np.diff(starts, append=origin.size)
-        first = first | _changes(np.repeat(np.arange(starts.size), sizes)[block])
+        first = first | changes(np.repeat(np.arange(starts.size), sizes)[block])
         parts = _Segments.measure(starts, block, weights, first)
         accepted = _pays(segments, parts.select(slice(0, None, 2)), parts.select(slice(1, None, 2)))
         cuts_by_depth.append(origin[cuts[accepted]])
@@ -253,7 +260,7 @@ def _split_blocks(block: Indices, classes: NDArray[np.unsignedinteger], weights:
     return np.sort(np.concatenate(cuts_by_depth))
 
 
-def _best_cuts(segments: _Segments, block: Indices, weights: Array, first: Flags) -> Indices:
+def _best_cuts(segments: _Segments, block: Places, weights: Array, first: Flags) -> Places:
     """The block at which the second part of each segment starts, when cut where the weighted entropy is least.
 
     With f(x) = x log x, a segment's N E is f(N) - sum_c f(N_c). Stepping over a pair changes the left and right
@@ -264,8 +271,8 @@ def _best_cuts(segments: _Segments, block: Indices, weights: Array, first: Flags
     after = _xlogx(left) + _xlogx(right)
     before = np.concatenate([[0.0], after[:-1]])
     before[first] = _xlogx(whole)
-    by_class = np.cumsum(_sum_by(block, after - before))
-    left, right, _ = _sides(segments.starts, _sum_by(block, weights))
+    by_class = np.cumsum(sum_by(block, after - before))
+    left, right, _ = _sides(segments.starts, sum_by(block, weights))
     gain = by_class - _xlogx(left) - _xlogx(right)  # N times the gain, less f(N)
     gain[np.append(segments.starts[1:], gain.size) - 1] = -np.inf  # no cut behind the last block
     best = np.maximum.reduceat(gain, segments.starts)
@@ -274,7 +281,7 @@ def _best_cuts(segments: _Segments, block: Indices, weights: Array, first: Flags
     return ties[np.searchsorted(ties, segments.starts)] + 1
 
 
-def _sides(starts: Indices, weights: Array) -> tuple[Array, Array, Array]:
+def _sides(starts: Places, weights: Array) -> tuple[Array, Array, Array]:
     """For groups of consecutive items: weight up to each item, weight after it, both within its group; group totals."""
     sizes = np.diff(starts, append=weights.size)
     totals = np.add.reduceat(weights, starts)
@@ -291,18 +298,6 @@ def _pays(whole: _Segments, low: _Segments, high: _Segments) -> Flags:
     spread = [part.n_classes * part.disorder / part.weight for part in (whole, low, high)]  # k E
     gain = whole.disorder - low.disorder - high.disorder
     return gain > np.log(whole.weight - 1) + log_choices - (spread[0] - spread[1] - spread[2])
-
-
-def _changes(items: NDArray[np.generic]) -> Flags:
-    """Whether each item differs from the one before it; the first does."""
-    changes = np.ones(items.size, dtype=np.bool_)
-    np.not_equal(items[1:], items[:-1], out=changes[1:])
-    return changes
-
-
-def _sum_by(index: Indices, weights: Array) -> Array:
-    """The total weight of each index."""
-    return np.bincount(index, weights).astype(np.float64, copy=False)
 
 
 def _xlogx(x: Array) -> Array:

@@ -139,11 +139,11 @@ class TableEncoder:
 
         def encode_one(position: int) -> None:
             column, schema = table.columns[position], self.schema.attributes[position]
-            own_codes = encode_column(column, schema)
-            unseen = own_codes > schema.missing_code
+            column_codes = encode_column(column, schema)
+            unseen = column_codes > schema.missing_code
             if self.unseen_is_error and unseen.any():
                 raise _unseen(column, int(unseen.argmax()))
-            codes[:, places[position]] = np.minimum(own_codes, schema.missing_code)
+            codes[:, places[position]] = np.minimum(column_codes, schema.missing_code)
 
         if len(codes) < ROWS_WORTH_THREADS:
             for position in range(len(places)):

@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Array, Codes, Ints, Words
-from tanager.table.rows import EncodedBatch, Rows, Value, join_blocks
+from tanager.table.rows import LARGEST_KEY, Blocks, EncodedBatch, Rows, join_blocks, relative_weights, row_keys
 
 N_FOLDS = 3
 ONE_FOLD_ROWS = 3_000
-SEED = 0
-LARGEST = np.iinfo(np.uint64).max
 # With more rows than this, folds are drawn from half of the kinds of rows, a third, ...: what is drawn from takes up to
 # 32 bytes for each.
 MAX_ROWS_TO_DRAW_FROM = 1 << 26
@@ -53,29 +51,6 @@ def split_rows(rows: Rows, most_rows: int, seed: int) -> Iterator[tuple[EncodedB
     for training, held_out in folds:
         single = np.repeat(np.arange(batch.n_rows), held_out[used])
         yield _weighted(batch, training[used] * weights), _weighted(batch.take(single), weights[single])
-
-
-def row_keys(codes: Codes, classes: Codes, weights: Array) -> Words:
-    """(n_rows,) a number for what a row holds: equal for equal rows, else different but with a chance of about 2^-60.
-
-    A sum of codes times random odd numbers modulo 2^64, mixed so that the order of the keys is random. Take weights
-    from `relative_weights`.
-    """
-    factors = np.random.default_rng(SEED).integers(0, LARGEST, codes.shape[1] + 2, dtype=np.uint64) | np.uint64(1)
-    keys = np.multiply(classes, factors[0], dtype=np.uint64)
-    keys += np.ascontiguousarray(weights).view(np.uint64) * factors[1]
-    for column, factor in zip(codes.T, factors[2:], strict=True):
-        keys += np.multiply(column, factor, dtype=np.uint64)
-    half = np.uint64(32)
-    keys ^= keys >> half
-    keys *= factors[0]
-    keys ^= keys >> half
-    return keys
-
-
-def relative_weights(weights: Array, unit: float) -> Array:
-    """Weights over the least of them, to seven digits: the same numbers whatever unit weights are measured in."""
-    return (weights / unit).astype(np.float32).astype(np.float64)
 
 
 def in_canonical_order(batch: EncodedBatch) -> EncodedBatch:
@@ -155,20 +130,10 @@ class RowKinds:
         return drawn
 
 
-@dataclass(frozen=True)
-class Blocks(Generic[Value]):
-    """A value of each block, side by side: what a sum over blocks is of values that do not add up."""
-
-    values: tuple[Value, ...]
-
-    def __add__(self, other: Blocks[Value]) -> Blocks[Value]:
-        return Blocks((*self.values, *other.values))
-
-
 def _find_kinds(batch: EncodedBatch, parts: int, unit: float) -> Blocks[RowKinds]:
     """The kinds of rows with the lowest of all keys: one of so many parts."""
     kinds = RowKinds.of(_told_apart(batch), batch.class_codes, batch.row_weights, unit)
-    low = kinds.keys <= LARGEST // parts
+    low = kinds.keys <= LARGEST_KEY // parts
     return Blocks((RowKinds(kinds.keys[low], kinds.strata[low], kinds.counts[low], kinds.weights[low]),))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import numbers
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -31,6 +32,7 @@ MANY_CELLS = 2_000_000
 UNREADABLE = (pa.ArrowException, OverflowError, TypeError, ValueError)
 # Of dates and durations; Arrow has seconds and finer units, and days of dates.
 COARSE_UNITS = ("Y", "M", "W", "D", "h", "m")
+NO_ROWS = "the table has no rows."
 
 
 def read_columns(X: Any) -> RawTable:
@@ -48,6 +50,18 @@ def read_mixed(X: Any) -> RawTable:
         if not nw.dependencies.is_into_dataframe(X):
             raise
         return read_columns(to_arrow(X))
+
+
+def is_stream(X: object) -> bool:
+    """Whether a table comes batch by batch; nothing is imported to tell."""
+    known = isinstance(X, pa.RecordBatchReader | Iterator)
+    return known or is_instance(X, "pyarrow.dataset", "Dataset") or is_instance(X, "polars", "LazyFrame")
+
+
+def is_instance(X: object, module: str, name: str) -> bool:
+    """An object of a class whose module is not loaded cannot exist."""
+    loaded = sys.modules.get(module)  # None also where the module was found not to be there
+    return loaded is not None and isinstance(X, getattr(loaded, name))
 
 
 def to_arrow(X: Any) -> pa.Table:
@@ -95,7 +109,7 @@ def _read_frame(X: Any) -> RawTable:
     if frame.shape[1] == 0:
         raise DataError("the table has no column: found 0 feature(s) while a minimum of 1 is required.")
     if frame.shape[0] == 0:
-        raise DataError("the table has no row: found 0 sample(s) while a minimum of 1 is required.")
+        raise DataError(NO_ROWS)
     return _read_all(names, list(frame.iter_columns()))
 
 
@@ -127,22 +141,24 @@ def check_unique(names: Sequence[str]) -> None:
 
 
 def _read_series(name: str, series: nw.Series[Any]) -> Column:
-    if series.dtype in (nw.Int128, nw.UInt128):
-        series = series.cast(nw.Float64)  # NumPy and Arrow have none so wide
-    if series.dtype.is_integer():
+    dtype, native = series.dtype, getattr(series.to_native(), "dtype", None)
+    if dtype in (nw.Int128, nw.UInt128):
+        return _read_series(name, series.cast(nw.Float64))  # NumPy and Arrow have none so wide
+    if dtype.is_integer():
         values = series.to_numpy()
         if values.dtype.kind in "iu":  # none is missing, for then they would be floats or objects
             return NumericColumn(name, values)
-    if series.dtype.is_float() and series.null_count() == 0:
+    if dtype.is_float() and (isinstance(native, np.dtype) or series.null_count() == 0):
         return finite(NumericColumn(name, series.to_numpy()))
-    if series.dtype == nw.Boolean and series.null_count() == 0:
+    if dtype == nw.Boolean and series.null_count() == 0:
         return DictionaryColumn(name, series.to_numpy().astype(np.int32), (False, True))
-    if series.dtype == nw.Object or _holds_objects(series):
+    # An array of Python objects, which Arrow would have to look at one by one.
+    if dtype == nw.Object or native is np.dtype(object) or getattr(native, "storage", None) == "python":
         return read_objects(name, _objects_of(series))
     try:
         is_polars = series.implementation.is_polars()
         column = read_arrow(name, _arrow_cells(series))
-        if is_polars and series.dtype == nw.Enum and isinstance(column, DictionaryColumn):
+        if is_polars and dtype == nw.Enum and isinstance(column, DictionaryColumn):
             return replace(column, ordered=True)
         return column
     except DataError:
@@ -164,12 +180,6 @@ def _objects_of(series: nw.Series[Any]) -> NDArray[np.object_]:
     return np.asarray(series.to_native().array if series.implementation.is_pandas() else series.to_numpy())
 
 
-def _holds_objects(series: nw.Series[Any]) -> bool:
-    """Whether the column of a frame is an array of Python objects, which Arrow would have to look at one by one."""
-    dtype = getattr(series.to_native(), "dtype", None)
-    return dtype is np.dtype(object) or getattr(dtype, "storage", None) == "python"
-
-
 def _read_array(X: object) -> RawTable:
     if issparse(X):
         hint = "X.toarray() makes an array of it, if that fits into memory."
@@ -179,10 +189,14 @@ def _read_array(X: object) -> RawTable:
         kind = f"structured array with the fields {', '.join(map(repr, fields[:5]))}" if fields else "dict"
         hint = "pandas.DataFrame(table) makes one."
         raise DataTypeError(f"the table is a {kind}; expected a data frame, an array or rows.", hint=hint)
+    if isinstance(X, list | tuple) and not X:
+        raise DataError(NO_ROWS)
     X = without_mask(X)
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise DataError("Complex data not supported: the table holds complex numbers.", hint="take X.real, or X.imag.")
-    array = check_array(X, dtype=None, ensure_all_finite=False)
+    array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
+    if not len(array):
+        raise DataError(NO_ROWS)
     if array.dtype.kind in "US" and not hasattr(X, "dtype"):
         # A list of rows with text in them: keep the numbers beside it numbers.
         array = check_array(X, dtype=object, ensure_all_finite=False)

@@ -8,12 +8,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Codes
+from tanager.arrays import Array, Codes, RowNumbers, Words
 from tanager.errors import MemoryLimitError, OptionError
 from tanager.runtime.resources import physical_memory
 from tanager.table.columns import code_dtype
@@ -22,8 +23,9 @@ Value = TypeVar("Value")
 Made = TypeVar("Made")
 Made_co = TypeVar("Made_co", covariant=True)
 Options = ParamSpec("Options")
-RowNumbers = NDArray[np.integer]
 Weights = NDArray[np.float64]
+
+LARGEST_KEY = np.iinfo(np.uint64).max
 
 Needs = Literal["families", "pairs", "counts", "passes", "order", "memory"]
 """From little to much:
@@ -299,6 +301,44 @@ class PreparedHere(Generic[Made]):
         self, function: Callable[Concatenate[Made, Options], Value], *args: Options.args, **kwargs: Options.kwargs
     ) -> Value:
         return function(self.made, *args, **kwargs)
+
+
+@dataclass(frozen=True)
+class Blocks(Generic[Value]):
+    """A value of each block, side by side: what a sum over blocks is of values that do not add up."""
+
+    values: tuple[Value, ...]
+
+    def __add__(self, other: Blocks[Value]) -> Blocks[Value]:
+        return Blocks((*self.values, *other.values))
+
+
+def row_keys(codes: Codes, classes: Codes, weights: Array) -> Words:
+    """(n_rows,) a number for what a row holds: equal for equal rows, else different but with a chance of about 2^-60.
+
+    A sum of codes times random odd numbers modulo 2^64, mixed so that the order of the keys is random. Take weights
+    from `relative_weights`.
+    """
+    factors = np.random.default_rng(0).integers(0, LARGEST_KEY, codes.shape[1] + 2, dtype=np.uint64) | np.uint64(1)
+    keys = np.multiply(classes, factors[0], dtype=np.uint64)
+    keys += np.ascontiguousarray(weights).view(np.uint64) * factors[1]
+    for column, factor in zip(codes.T, factors[2:], strict=True):
+        keys += np.multiply(column, factor, dtype=np.uint64)
+    half = np.uint64(32)
+    keys ^= keys >> half
+    keys *= factors[0]
+    keys ^= keys >> half
+    return keys
+
+
+def relative_weights(weights: Array, unit: float) -> Array:
+    """Weights over the least of them, to seven digits: the same numbers whatever unit weights are measured in."""
+    return (weights / unit).astype(np.float32).astype(np.float64)
+
+
+def weigh(rows: Rows, factors: Weights | None) -> Rows:
+    """The rows with their weights times the factor of their class, if there are factors."""
+    return rows if factors is None else rows.map(partial(EncodedBatch.weighed, factors=factors), "weigh")
 
 
 def check_fits(n_rows: int, n_states: Sequence[int]) -> None:

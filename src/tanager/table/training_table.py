@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
 from numbers import Real
@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from tanager.arrays import Codes
 from tanager.errors import DataError, DataTypeError, DataWarning, OptionError
+from tanager.registry import nearest_first
 from tanager.table.columns import RawTable, code_dtype
 from tanager.table.read_columns import holds_nothing, read_columns, without_mask
 from tanager.table.rows import Weights
@@ -174,6 +175,13 @@ def say_left_out(n_apart: int, n_rows: int, of: str = "", hint: str = "", stackl
         rows = f"{n_apart:,} of {n_rows:,} rows" + (f" of {of}" if of else "")
         text = f"the class is missing in {rows}; they are left out."
         warnings.warn(f"{text} {hint}".rstrip(), DataWarning, stacklevel=stacklevel)
+
+
+def check_has_column(names: Iterable[object], name: str, what: str) -> None:
+    """Refuse the name of no column, and list the columns with names like it."""
+    if name not in names:
+        nearest = ", ".join(map(repr, nearest_first(name, map(str, names))[:10]))
+        raise DataError(f"the table has no column {name!r} {what}; its columns, nearest first, are {nearest}.")
 
 
 def target_name(y: object, taken: tuple[str, ...]) -> str:

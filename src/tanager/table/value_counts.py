@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Flags, Places
+
 # Sums by key go into one array of slots when there are at most this many slots per row: memory stays O(rows).
 _SLOTS_PER_ROW = 4
 # A quantile is reached when the running weight falls short by no more than this part: sums of fractions are not exact.
@@ -109,7 +111,7 @@ def quantile_cuts(counts: ValueCounts, n_bins: int) -> NDArray[np.float64]:
     ranks, values = rank_sorted(counts.values)
     if values.size < 2:
         return np.empty(0)
-    weights = np.bincount(ranks, counts.weights).astype(np.float64, copy=False)
+    weights = sum_by(ranks, counts.weights)
     # Multiplied out, so that whole weights are compared exactly.
     below = _quantiles(weights * n_bins, weights.sum(), n_bins)
     return midpoints(values[below], values[below + 1])
@@ -129,7 +131,7 @@ def bin_cuts(counts: ValueCounts, n_bins: int) -> NDArray[np.float64]:
     ranks, values = rank_sorted(counts.values)
     if values.size <= n_bins:
         return midpoints(values[:-1], values[1:])
-    weights = np.bincount(ranks, counts.weights).astype(np.float64, copy=False)
+    weights = sum_by(ranks, counts.weights)
     frequent, n_frequent = np.zeros(values.size, dtype=bool), -1
     while n_frequent < np.count_nonzero(frequent):
         n_frequent = int(np.count_nonzero(frequent))
@@ -166,9 +168,20 @@ def _integer_offsets(column: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np
 
 def rank_sorted(values: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """The rank of each of the sorted values among the distinct ones (n_values,), and these (n_distinct,)."""
-    first = np.ones(values.size, dtype=np.bool_)
-    np.not_equal(values[1:], values[:-1], out=first[1:])
+    first = changes(values)
     return np.cumsum(first) - 1, values[first] + 0.0  # -0.0 + 0.0 is 0.0
+
+
+def changes(items: NDArray[np.generic]) -> Flags:
+    """Whether each item differs from the one before it; the first does."""
+    differs = np.ones(items.size, dtype=np.bool_)
+    np.not_equal(items[1:], items[:-1], out=differs[1:])
+    return differs
+
+
+def sum_by(index: Places, weights: Array | None, minlength: int = 0) -> Array:
+    """The total weight of each index."""
+    return np.bincount(index, weights, minlength).astype(np.float64, copy=False)
 
 
 def _sum_by_key(
@@ -176,12 +189,12 @@ def _sum_by_key(
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Distinct keys of positive total weight, increasing, and that weight."""
     if n_keys <= _SLOTS_PER_ROW * keys.size:
-        totals = np.bincount(keys, weights, minlength=n_keys).astype(np.float64, copy=False)
+        totals = sum_by(keys, weights, n_keys)
         distinct = np.flatnonzero(totals)
         return distinct, totals[distinct]
     # Keys made from sorted values are nearly sorted, which the stable sort inside np.unique makes use of.
     distinct, ranks = np.unique(keys, return_inverse=True)
-    totals = np.bincount(ranks, weights, minlength=distinct.size).astype(np.float64, copy=False)
+    totals = sum_by(ranks, weights, distinct.size)
     positive = totals > 0
     return distinct[positive], totals[positive]
 

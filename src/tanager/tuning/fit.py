@@ -20,8 +20,9 @@ from tanager.parameters.conditional.network_objective import (
 )
 from tanager.registry import list_names, nearest_first
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, code_dtype, encode_column
-from tanager.table.folds import RowKinds, relative_weights, row_keys
+from tanager.table.folds import RowKinds
 from tanager.table.read_columns import read_columns
+from tanager.table.rows import relative_weights, row_keys
 from tanager.table.schema import ColumnSchema
 from tanager.table.training_table import read_sample_weight
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from tanager import NaiveBayesClassifier
 from tanager.errors import DataError
 from tanager.table.binning import learn_column
-from tanager.table.columns import DictionaryColumn, NumericColumn
+from tanager.table.columns import NumericColumn
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.stream import coder as stream_coder
-from tanager.table.stream.coder import BatchRows, ColumnCoder, NumberCoder, NumberVocabulary
+from tanager.table.stream.coder import MAX_DISTINCT_NUMBERS, BatchRows, ColumnCoder, NumberVocabulary
 from tanager.table.value_counts import count_values
 
 INTEGERS = [np.int8, np.uint8, np.int16, np.int64]
@@ -33,12 +36,6 @@ batches_of_numbers = st.lists(
 def code_batches(*batches: np.ndarray) -> list[np.ndarray]:
     vocabulary = NumberVocabulary()
     return [vocabulary.codes(values) for values in batches]
-
-
-def encode(coder: ColumnCoder, column, categorical=True) -> np.ndarray:
-    cells = column.indices if isinstance(column, DictionaryColumn) else column.values
-    rows = BatchRows(np.zeros(len(cells), dtype=np.uint8), 1)
-    return coder.encode(column, categorical, rows)
 
 
 @settings(max_examples=200, deadline=None)
@@ -66,24 +63,6 @@ def test_no_code_of_a_byte_is_taken_for_a_missing_cell(n_values, dtype):
         assert sorted(codes.tolist()) == list(range(n_values))
 
 
-def test_integers_beyond_the_largest_with_a_sign_are_told_apart():
-    values = np.array([2**64 - 1, 2**64 - 2, 2**64 - 1], dtype=np.uint64)
-    first, later = code_batches(values, values)
-    assert first.tolist() == later.tolist() == [1, 0, 1]
-
-
-def test_numbers_too_many_to_keep_are_spooled_as_they_are_and_counted_by_a_sketch(monkeypatch):
-    monkeypatch.setattr(stream_coder, "MAX_DISTINCT_NUMBERS", 300)
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=1_000)
-    coder = NumberCoder(cut=True)
-    rows = BatchRows(np.zeros(200, dtype=np.uint8), 1)
-    parts = [coder.encode(part, rows) for part in np.split(values, 5)]
-    assert [part.dtype.kind for part in parts] == ["u", "f", "f", "f", "f"]
-    assert coder.counts().weights.sum() == 1_000
-    np.testing.assert_array_equal(coder.counts().values, np.sort(values))  # so few fit into the sketch
-
-
 def test_dates_too_many_to_keep_are_binned_as_in_memory(monkeypatch):
     monkeypatch.setattr(stream_coder, "MAX_DISTINCT_NUMBERS", 5)
     days = np.datetime64("2020-01-01") + np.arange(40)
@@ -95,60 +74,53 @@ def test_dates_too_many_to_keep_are_binned_as_in_memory(monkeypatch):
     )
 
 
-def test_a_type_is_known_from_the_first_batch_that_has_any():
-    coder = ColumnCoder()
-    nobody = DictionaryColumn("a", np.full(2, -1, dtype=np.int32), ())
-    numbers = NumericColumn("a", np.array([1.5, 2.5]))
-    assert encode(coder, nobody).tolist() == [255, 255]
-    assert encode(coder, numbers, categorical=False).tolist() == [0, 1]
-    schema = coder.statistics("a", np.array([0])).schema(choose_discretizer("quantile"), 1, True)
-    assert schema.kind == "numeric"
-    assert schema.missing_state
+WORDS = ["b", "a", "Z", "zoë"]
+TYPES = {np.int8: pa.int8(), np.int64: pa.int64(), np.float64: pa.float64()}
+parts_of_words = st.tuples(st.permutations(WORDS), st.lists(st.sampled_from([*WORDS, None]), max_size=8))
+parts_of_numbers = st.tuples(st.sampled_from(list(TYPES)), st.lists(st.integers(-4, 4) | st.none(), max_size=8))
 
 
-def test_a_batch_without_a_cell_says_nothing_of_the_type_but_of_the_width():
-    nobody = NumericColumn("a", np.array([np.nan, np.nan]))
-    words = DictionaryColumn("a", np.array([0, 1], dtype=np.int32), ("x", "y"))
-    for batches, expected in (
-        ([nobody, words, nobody], ("x", "y")),
-        ([words, nobody], ("x", "y")),
-        ([nobody, NumericColumn("a", np.array([4, 3]))], (3.0, 4.0)),
-        ([NumericColumn("a", np.array([4, 3])), nobody], (3.0, 4.0)),
-    ):
-        coder = ColumnCoder()
-        for batch in batches:
-            encode(coder, batch)
-        schema = coder.statistics("a", np.array([0])).schema(choose_discretizer("mdlp"), 1, True)
-        assert schema.categories == expected
-        assert [type(category) for category in schema.categories] == [type(category) for category in expected]
-        assert schema.missing_state
+def column_of(kind: object, cells: list) -> pa.Array:
+    """Numbers of a type, or words by a dictionary that may hold others too."""
+    if not isinstance(kind, list):
+        return pa.array(cells, TYPES[kind])
+    places = [None if cell is None else kind.index(cell) for cell in cells]
+    return pa.DictionaryArray.from_arrays(pa.array(places, pa.int8()), pa.array(kind))
+
+
+@pytest.mark.parametrize("most_distinct", [4, MAX_DISTINCT_NUMBERS], ids=["sketch", "exact"])
+@settings(max_examples=60, deadline=None)
+@given(
+    parts=st.lists(parts_of_words, min_size=1, max_size=5) | st.lists(parts_of_numbers, min_size=1, max_size=5),
+    features=st.sampled_from(["from_dtype", "all"]),
+)
+def test_batches_of_any_dictionaries_types_and_gaps_are_learnt_as_the_whole_column(parts, features, most_distinct):
+    cells = [cell for _, part in parts for cell in part]
+    assume(len({cell for cell in cells if cell is not None}) > 1)
+    labels = [k % 2 for k in range(len(cells))]
+    whole = pa.array(cells, pa.string() if isinstance(parts[0][0], list) else None)
+    if any(kind is np.float64 for kind, part in parts if part):
+        whole = whole.cast(pa.float64())
+    ends = np.cumsum([0, *(len(part) for _, part in parts)]).tolist()
+    columns = [column_of(*part) for part in parts]
+    batches = [
+        pa.table({"a": own, "y": labels[first:last]})
+        for own, (first, last) in zip(columns, pairwise(ends), strict=True)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stream_coder, "MAX_DISTINCT_NUMBERS", most_distinct)
+        clf = NaiveBayesClassifier(categorical_features=features, discretizer="quantile", missing="category")
+        streamed = clone(clf).fit(iter(batches), "y")
+    memory = clf.fit(pa.table({"a": whole}), labels)
+    assert repr(streamed.encoder_.schema.attributes) == repr(memory.encoder_.schema.attributes)
+    for own, expected in zip(streamed.network_.tables, memory.network_.tables, strict=True):
+        np.testing.assert_array_equal(own, expected)
 
 
 def test_text_after_numbers_is_refused():
-    coder = ColumnCoder()
-    encode(coder, NumericColumn("a", np.array([1])), categorical=False)
+    batches = [pa.table({"a": [1, 2], "y": [0, 1]}), pa.table({"a": ["x"], "y": [0]})]
     with pytest.raises(DataError, match=r"column 'a' holds text in a batch; earlier batches held numbers"):
-        encode(coder, DictionaryColumn("a", np.array([0], dtype=np.int32), ("x",)))
-
-
-def test_dictionaries_of_batches_may_differ():
-    coder = ColumnCoder()
-    first = encode(coder, DictionaryColumn("a", np.array([1, -1], np.int32), ("unused", "b")))
-    later = encode(coder, DictionaryColumn("a", np.array([0, 1], np.int32), ("a", "b")))
-    assert (first.tolist(), later.tolist()) == ([0, 255], [1, 0])
-    schema = coder.statistics("a", np.array([0])).schema(choose_discretizer("mdlp"), 1, False)
-    assert schema.categories == ("a", "b")
-    assert coder.final_codes(schema, np.dtype(np.uint8)).codes.tolist() == [1, 0, 2]
-
-
-def test_a_category_that_a_schema_of_other_rows_lacks_is_missing_there():
-    coder, other = ColumnCoder(), ColumnCoder()
-    encode(coder, DictionaryColumn("a", np.array([0, 1], np.int32), ("x", "y")))
-    encode(other, DictionaryColumn("a", np.array([0, 1, 2], np.int32), ("new", "y", "x")))
-    schema = coder.statistics("a", np.array([0])).schema(choose_discretizer("mdlp"), 1, False)
-    own, final = (each.final_codes(schema, np.dtype(np.uint8)) for each in (coder, other))
-    assert final.codes.tolist() == [2, 1, 0, 2]
-    assert (own.incomplete, final.incomplete) == (False, True)
+        NaiveBayesClassifier().fit(iter(batches), "y")
 
 
 @pytest.mark.parametrize("most_distinct", [10, 1_000])

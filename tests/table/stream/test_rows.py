@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cut_rows import CutRows, assert_rows_are, some_rows
 from oracle import random_batch
 from tanager.errors import MemoryLimitError
 from tanager.table.rows import EncodedBatch, gather
@@ -20,6 +21,7 @@ from tanager.table.stream import rows as stream_rows
 from tanager.table.stream.rows import DiskRows, ScratchFile, Spool
 
 N_STATES = (3, 2, 4, 3)
+SEEDS = st.integers(0, 1_000)
 edges = st.lists(st.integers(0, 60), max_size=6)
 
 
@@ -29,51 +31,22 @@ def on_disk(batch: EncodedBatch, edges: list[int]) -> DiskRows:
     return DiskRows(batch.n_states, lambda: (batch.take(np.arange(low, high)) for low, high in bounds if low < high))
 
 
-def assert_same_rows(one: EncodedBatch, other: EncodedBatch) -> None:
-    assert one.n_states == other.n_states
-    assert one.codes.flags.f_contiguous
-    for own, expected in ((one.codes, other.codes), (one.class_codes, other.class_codes)):
-        assert own.dtype == expected.dtype
-        np.testing.assert_array_equal(own, expected)
-    np.testing.assert_array_equal(one.incomplete, other.incomplete)
-    np.testing.assert_array_equal(one.row_weights, other.row_weights)
-    assert (one.weights is None) == (other.weights is None)
-
-
-def sums_of(block: EncodedBatch) -> tuple[int, np.ndarray, list[float]]:
-    """Numbers, arrays and lists, each additive."""
-    return block.n_rows, block.codes.astype(np.int64).sum(axis=0), [float(block.row_weights.sum())]
-
-
-def some_rows(block: EncodedBatch) -> EncodedBatch:
-    return block.take(block.codes[:, 1] == 0)
-
-
 @settings(max_examples=30, deadline=None)
 @given(edges, st.booleans(), st.sampled_from([0.0, 0.2]), st.booleans())
 def test_every_answer_is_that_of_the_rows_in_memory(edges, weighted, gaps, kept):
     batch = random_batch(5, 60, N_STATES, gaps=gaps, weighted=weighted)
     rows = on_disk(batch, edges)
     rows = rows.kept() if kept else rows
-    for change in (
-        lambda block: block,
-        some_rows,
-        lambda block: block.select(slice(2)),
-    ):
-        own, expected = rows.map(change), batch.map(change)
-        assert (own.n_rows, own.n_attributes, own.n_classes) == (expected.n_rows, expected.n_attributes, 3)
-        assert own.n_states == expected.n_states
-        assert own.outline.least_weight == expected.outline.least_weight
-        np.testing.assert_array_equal(own.incomplete, gather(own).incomplete)
-        assert_same_rows(gather(own), expected.take(slice(None)))
-        assert_same_rows(gather(own.kept()), expected.take(slice(None)))
-        numbers = np.arange(0, expected.n_rows, 3)
-        assert_same_rows(own.take(numbers), expected.take(numbers))
-        for found, known in zip(own.sum(sums_of), expected.sum(sums_of), strict=True):
-            np.testing.assert_allclose(found, known, rtol=1e-12)
-        made = own.prepare(lambda blocks: sum(block.n_rows for block in blocks))
-        assert made.sum(lambda total, more: total + more, 1) == expected.n_rows + 1
-        assert sum(block.n_rows for block in own.blocks()) == expected.n_rows
+    assert_rows_are(rows, batch, np.arange(0, 60, 3))
+    assert sum(block.n_rows for block in rows.blocks()) == 60
+
+
+@settings(max_examples=10, deadline=None)
+@given(SEEDS, st.booleans())
+def test_blocks_in_two_places_answer_as_the_rows_in_memory(seed, weighted):
+    """Those that all that is written against rows is tested with."""
+    batch = random_batch(seed, 60, N_STATES, gaps=0.2, weighted=weighted)
+    assert_rows_are(CutRows.of(batch), batch, np.arange(0, 60, 3))
 
 
 def test_no_row_sums_up_to_what_no_row_gives():

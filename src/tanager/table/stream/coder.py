@@ -264,16 +264,16 @@ class NumberVocabulary:
         if len(self.values) == 0:
             return np.full(len(values), UNKNOWN, dtype=np.intp)
         position = np.minimum(np.searchsorted(self.values, values, sorter=self._order), len(self.values) - 1)
-        found = self._order[position]
-        return np.where(self.values[found] == values, found, UNKNOWN)
+        nearest = self._order[position]
+        return np.where(self.values[nearest] == values, nearest, UNKNOWN)
 
 
 def _look_up(codes: NDArray[np.integer], indices: NDArray[np.integer], n_values: int) -> Codes:
     """codes[indices], -1 taking the last code; in the smallest dtype for so many values, whose maximum says missing."""
     dtype = code_dtype(n_values)
-    found = np.empty(len(indices), dtype=dtype)
-    look_up(codes.astype(dtype), indices, 0, found)
-    return found
+    cell_codes = np.empty(len(indices), dtype=dtype)
+    look_up(codes.astype(dtype), indices, 0, cell_codes)
+    return cell_codes
 
 
 @dataclass(frozen=True)

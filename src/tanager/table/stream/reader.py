@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.arrays import Codes
 from tanager.errors import DataError
-from tanager.registry import nearest_first
 from tanager.runtime.resources import map_threads
 from tanager.table.binning import (
     ValueRows,
@@ -25,7 +24,7 @@ from tanager.table.binning import (
 from tanager.table.columns import Column, NumericColumn, RawTable, code_dtype, kind_of, missing_cells
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import choose_categorical, warn_of_useless_columns
-from tanager.table.rows import EncodedBatch, Outline, Weights, gather
+from tanager.table.rows import EncodedBatch, Outline, Rows, Weights, gather, weigh
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.coder import BatchRows, ColumnCoder, FinalCodes, RawCells
 from tanager.table.stream.rows import DiskRows, Spool, check_space
@@ -33,6 +32,7 @@ from tanager.table.stream.source import Stream
 from tanager.table.training_table import (
     LEARNS_WITHOUT_CLASS,
     ClassWeight,
+    check_has_column,
     check_least,
     check_total,
     check_two_classes,
@@ -77,8 +77,8 @@ class StreamedTable:
     classes: NDArray[np.generic]
     class_rows: NDArray[Any]
     factors: Weights | None
-    rows: DiskRows
-    unlabelled: DiskRows | None
+    rows: Rows
+    unlabelled: Rows | None
     values: ValueRows | None
 
 
@@ -126,8 +126,8 @@ class StreamReader:
                 self._encode_labels(table)  # for their type
             if self._unlabelled is not None:
                 apart = table.take(missing)
-                own_weights = None if weights is None else weights[missing]
-                self._unlabelled.add(apart, _of_one_class(apart, own_weights), None)
+                weights_apart = None if weights is None else weights[missing]
+                self._unlabelled.add(apart, _of_one_class(apart, weights_apart), None)
             table, weights = table.take(~missing), None if weights is None else weights[~missing]
         if table.n_rows:
             self._weight += table.n_rows if weights is None else float(weights.sum())
@@ -170,7 +170,7 @@ class StreamReader:
         if self._unlabelled is not None and self._n_unlabelled:
             codes = self._unlabelled.final_codes(in_order)
             unlabelled = self._unlabelled.rows(codes, of_class, labelled=False)
-        rows = _weigh(labelled.rows(final, of_class, labelled=True), factors)
+        rows = weigh(labelled.rows(final, of_class, labelled=True), factors)
         values = None
         if self._options.values and is_worth_cutting_again(schema.attributes, labelled.n_rows):
             values = self._value_rows(labelled, in_order, of_class, factors)
@@ -181,7 +181,7 @@ class StreamReader:
     ) -> ValueRows:
         pairs = zip(schema.attributes, labelled.coders.values(), strict=True)
         uncut = TableSchema(tuple(cut_at_every_value(column, coder.values) for column, coder in pairs), schema.target)
-        rows = gather(_weigh(labelled.rows(labelled.final_codes(uncut), of_class, labelled=True), factors))
+        rows = gather(weigh(labelled.rows(labelled.final_codes(uncut), of_class, labelled=True), factors))
         return ValueRows(rows, uncut.attributes, self._options.discretizer)
 
     def _learn_columns(
@@ -212,10 +212,6 @@ class StreamReader:
                 raise DataError(f"the class column {name!r} holds {fractions[0]}; expected classes, not a quantity.")
 
 
-def _weigh(rows: DiskRows, factors: Weights | None) -> DiskRows:
-    return rows if factors is None else rows.map(partial(EncodedBatch.weighed, factors=factors), "weigh")
-
-
 def _of_one_class(table: RawTable, weights: Weights | None = None) -> BatchRows:
     """Rows whose class says nothing."""
     return BatchRows(np.zeros(table.n_rows, dtype=np.uint8), 1, weights)
@@ -231,9 +227,8 @@ class Roles:
     def attributes(self, names: tuple[str, ...]) -> list[str]:
         """The other columns of a table, which has both of these and at least one other."""
         for name, what in ((self.target, "to predict"), (self.weight, "with the rows' weights")):
-            if name is not None and name not in names:
-                nearest = ", ".join(map(repr, nearest_first(name, names)[:10]))
-                raise DataError(f"the table has no column {name!r} {what}; its columns, nearest first, are {nearest}.")
+            if name is not None:
+                check_has_column(names, name, what)
         others = [name for name in names if name not in (self.target, self.weight)]
         if not others:
             raise DataError(f"the table has no column besides the class {self.target!r}.")
@@ -242,8 +237,8 @@ class Roles:
 
 def check_roles(y: object, sample_weight: object) -> Roles:
     """What `fit` was given for them are names of columns."""
-    given = (("y", y, "class column"), ("sample_weight", sample_weight, "column with the rows' weights"))
-    for option, value, what in given:
+    arguments = (("y", y, "class column"), ("sample_weight", sample_weight, "column with the rows' weights"))
+    for option, value, what in arguments:
         if not isinstance(value, str) and (option == "y" or value is not None):
             raise DataError(
                 f"{option} is a {type(value).__name__}; expected the name of the {what}, as the table comes batch by "

@@ -6,13 +6,14 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import IO, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import RowNumbers
 from tanager.errors import MemoryLimitError
 from tanager.table.rows import (
     EncodedBatch,
@@ -21,7 +22,6 @@ from tanager.table.rows import (
     Outlined,
     Place,
     PreparedHere,
-    RowNumbers,
     Value,
     add,
     check_fits,
@@ -30,7 +30,6 @@ from tanager.table.rows import (
 from tanager.table.stream.coder import RawCells
 
 Change = Callable[[EncodedBatch], EncodedBatch]
-Array = NDArray[Any]
 
 CHUNK_ROWS = 1 << 18
 # Bytes to which arrays are aligned that are looked at where they lie.
@@ -71,10 +70,7 @@ class DiskRows(Outlined):
 
     def sum(self, function: Callable[[EncodedBatch], Value], name: str = "sum") -> Value:
         blocks = self.blocks()
-        total = function(next(blocks, EncodedBatch.empty(self.n_states)))
-        for block in blocks:
-            total = add(total, function(block))
-        return total
+        return reduce(add, map(function, blocks), function(next(blocks, EncodedBatch.empty(self.n_states))))
 
     def prepare(self, make: Callable[[list[EncodedBatch]], Made], name: str = "prepare") -> PreparedHere[Made]:
         return PreparedHere(make(list(self.kept().blocks()) or [EncodedBatch.empty(self.n_states)]))
@@ -120,7 +116,7 @@ def _keep_blocks(blocks: Iterable[EncodedBatch]) -> list[EncodedBatch]:
     return kept
 
 
-def _keep(array: Array | None, file: ScratchFile) -> Callable[[NDArray[np.uint8]], Any]:
+def _keep(array: NDArray[Any] | None, file: ScratchFile) -> Callable[[NDArray[np.uint8]], Any]:
     """Write an array; the answer finds it in the bytes of the file."""
     if array is None:
         return lambda data: None

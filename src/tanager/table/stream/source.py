@@ -20,7 +20,7 @@ from tanager.errors import DataError, FileError, MemoryLimitError
 from tanager.registry import list_names
 from tanager.runtime.resources import available_memory
 from tanager.table.columns import DictionaryColumn, RawTable
-from tanager.table.read_columns import read_arrow, read_columns, replace_columns
+from tanager.table.read_columns import is_instance, read_arrow, read_columns, replace_columns
 
 BATCH_ROWS = 1 << 17
 # Bytes of numbers, and of the text of all cells, that a batch may have.
@@ -52,8 +52,7 @@ class Stream:
         """Every batch, with the columns of the first in their order."""
         names: tuple[str, ...] = ()
         for number, frame in enumerate(self._with_rows()):
-            known: Any = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
-            table = read_columns(known)
+            table = read_columns(frame)
             if not table.named:
                 raise DataError(
                     f"batch {number} is a {type(frame).__name__} without column names.",
@@ -66,8 +65,7 @@ class Stream:
     def select(self, names: Sequence[str]) -> Iterator[object]:
         """Every batch as a frame with these columns."""
         for number, frame in enumerate(self._with_rows()):
-            known: Any = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
-            batch = nw.from_native(known, eager_only=True)
+            batch = nw.from_native(frame, eager_only=True)
             absent = [name for name in names if name not in batch.columns]
             if absent:
                 raise DataError(f"batch {number} lacks column {absent[0]!r}; it has {list_names(batch.columns)}.")
@@ -76,22 +74,22 @@ class Stream:
 
     def plain_tables(self) -> Iterator[pa.Table]:
         """Every batch of files as a table whose texts are texts."""
-        for frame in self._with_rows():
-            assert isinstance(frame, pa.RecordBatch)
-            table, names = pa.Table.from_batches([frame]), frame.schema.names
+        for table in self._with_rows():
+            names = table.column_names
             coded = {place: column for place, column in enumerate(table.columns) if names[place] in self.stored}
             texts = {place: column.cast(column.type.value_type) for place, column in coded.items()}
             yield replace_columns(table, texts)
         self.check()
 
-    def _with_rows(self) -> Iterator[object]:
+    def _with_rows(self) -> Iterator[Any]:
+        """The frames that have rows; a record batch as a table."""
         has_rows = False
         for frame in self.frames:
             if not hasattr(frame, "__len__") or len(frame):
                 has_rows = True
-                yield frame
+                yield pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
         if not has_rows:
-            raise DataError("the table has no row: every batch is empty.")
+            raise DataError("the table has no rows: every batch is empty.")
 
     def _arrange(self, table: RawTable, names: tuple[str, ...], number: int) -> RawTable:
         by_name = dict(zip(table.names, table.columns, strict=True))
@@ -109,25 +107,13 @@ class Stream:
         return RawTable(tuple(columns), named=True, n_rows=table.n_rows)
 
 
-def is_stream(X: object) -> bool:
-    """Whether a table comes batch by batch; nothing is imported to tell."""
-    known = isinstance(X, pa.RecordBatchReader | Iterator)
-    return known or _is(X, "pyarrow.dataset", "Dataset") or _is(X, "polars", "LazyFrame")
-
-
 def open_stream(X: Any, columns: Sequence[str] | None = None) -> Stream:
     """The batches of whatever `is_stream` takes; of files only the columns named, if any are, need to be read."""
-    if _is(X, "pyarrow.dataset", "Dataset"):
+    if is_instance(X, "pyarrow.dataset", "Dataset"):
         return _open_dataset(X, columns)
-    if _is(X, "polars", "LazyFrame"):
+    if is_instance(X, "polars", "LazyFrame"):
         return Stream(_collect(X))
     return Stream(iter(X))
-
-
-def _is(X: object, module: str, name: str) -> bool:
-    """An object of a class whose module is not loaded cannot exist."""
-    loaded = sys.modules.get(module)  # None also where the module was found not to be there
-    return loaded is not None and isinstance(X, getattr(loaded, name))
 
 
 def _collect(frame: Any) -> Iterator[object]:
