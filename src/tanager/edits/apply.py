@@ -25,7 +25,7 @@ from tanager.missing.choose import choose_rule
 from tanager.missing.imputation import Imputation
 from tanager.network.log_joint import normalize_log
 from tanager.registry import check_option, nearest_first
-from tanager.table.schema import Category, ColumnSchema
+from tanager.table.schema import MOMENTS, Category, ColumnSchema
 from tanager.table.training_table import read_rows
 
 Places = NDArray[np.intp]
@@ -258,7 +258,7 @@ def read_bound(bound: Bound, column: ColumnSchema) -> float | None:
     """An end of a stretch as a number of the column; a date as the microseconds since 1970 that the column holds."""
     if bound is None or (isinstance(bound, int | float) and np.isfinite(bound)):
         return bound
-    if isinstance(bound, str) and column.unit in ("date", "datetime"):
+    if isinstance(bound, str) and column.unit in MOMENTS:
         with contextlib.suppress(ValueError, OverflowError):
             date = np.datetime64(bound)
             moment = date.astype("M8[us]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import math
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,7 +68,8 @@ def _from_native(X: Any) -> nw.DataFrame[Any]:
 
 def _to_arrow(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
     with contextlib.suppress(*UNREADABLE):
-        return series.to_arrow()
+        cells = series.to_arrow()
+        return _read_moments(str(series.name), _objects_of(series), cells) if _holds_objects(series) else cells
     try:
         return pa.array([as_written(cell) for cell in series.to_list()], pa.string())
     except UnicodeError:
@@ -213,13 +215,35 @@ def read_objects(name: str, values: NDArray[np.generic]) -> Column:
     """A column of Python objects, text, booleans or dates: Arrow infers one type for it, or we say why it cannot."""
     values = arrow_moments(name, values)
     try:
-        array = pa.array(values, from_pandas=True)
+        array = _read_moments(name, values, pa.array(values, from_pandas=True))
+    except DataError:
+        raise
     except UNREADABLE:
         try:
             array = pa.array(_plain_cells(name, values), from_pandas=True)
         except UNREADABLE:
             raise _mixed_types(name, values) from None
     return read_arrow(name, array)
+
+
+def _read_moments(name: str, values: NDArray[Any], cells: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The cells; of dates and times in one column Arrow would cut the hours off, or move those of no zone to UTC."""
+    if values.dtype != object or not (pa.types.is_date(cells.type) or pa.types.is_timestamp(cells.type)):
+        return cells
+    moments = [None if holds_nothing(value) else value for value in values]
+    times = [moment for moment in moments if isinstance(moment, datetime.datetime)]
+    n_zoned = sum(moment.tzinfo is not None for moment in times)
+    if n_zoned and n_zoned + sum(moment is None for moment in moments) < len(moments):
+        raise DataTypeError(
+            f"column {name!r} mixes times with a zone and times without one.", hint="give all of them their zone."
+        )
+    if not times or not pa.types.is_date(cells.type):
+        return cells
+    return pa.array([moment and datetime.datetime.combine(moment, _time_of(moment)) for moment in moments])
+
+
+def _time_of(moment: datetime.date) -> datetime.time:
+    return moment.time() if isinstance(moment, datetime.datetime) else datetime.time()
 
 
 def _plain_cells(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -246,7 +270,7 @@ def read_arrow(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
         return finite(NumericColumn(name, array.cast(pa.float64()).to_numpy(zero_copy_only=False)))
     if types.is_date(kind) or types.is_timestamp(kind):
         zone = kind.tz if types.is_timestamp(kind) else None
-        unit: Unit = "date" if types.is_date(kind) else "datetime"
+        unit: Unit = "date" if types.is_date(kind) else "datetime" if zone is None else "zoned"
         return NumericColumn(name, _microseconds(name, array, pa.timestamp("us", zone)), unit)
     if types.is_duration(kind):
         return NumericColumn(name, _microseconds(name, array, pa.duration("us")), "duration")
