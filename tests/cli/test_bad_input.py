@@ -29,7 +29,7 @@ def good_files() -> None:
     """good.csv; model.json of it, which is additive; tan.json, a network, with intervals; expert.bif of the network."""
     Path("good.csv").write_text(GOOD)
     assert run(["fit", "good.csv", "--class", "y", "-o", "model.json"]) == 0
-    assert run(["fit", "good.csv", "--class", "y", "-o", "tan.json", *FAST, "--structure", "tan", "--intervals"]) == 0
+    assert run(["fit", "good.csv", "--class", "y", "-o", "tan.json", "--structure", "tan", *FAST[2:], "--intervals"]) == 0
     write_network(read_network("tan.json"), "expert.bif")
 
 
@@ -237,6 +237,11 @@ report model.json good.csv -o page.md --card card.txt | neither .md nor .json
 report model.json good.csv -o page.md --card model.json | which this command reads
 report model.json good.csv -o page.md --card notes.md | is not a model card
 report model.json good.csv -o page.md --card page.md | each needs a file of its own
+fit good.csv -c y --monotone x=1 --monotone x=-1 -o out.json | --monotone says twice what holds for x
+fit good.csv -c y --class-weight a=1 --class-weight a=3 -o out.json | --class-weight says twice what holds for a
+fit good.csv -c y --seed 1 --seed 2 -o out.json | --seed is given 2 times, and takes one value
+export model.json --to sql --table t --key k --key k | 'k' twice
+export model.json --to c --rename x=a --rename x=b | --rename says twice what holds for x
 export model.json --to cobol | --to='cobol' is not known
 export model.json --to sql | needs the option 'table'
 export model.json --to c --rename x0 | expected COLUMN=NAME

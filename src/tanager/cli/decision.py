@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tanager.cli.options import find_class, read_class_number
+from tanager.cli.options import find_class, once, read_class_number
 from tanager.errors import OptionError
 
 if TYPE_CHECKING:
@@ -119,12 +119,7 @@ class WantedDecision:
         from tanager.decide.decision import read_costs, read_price
 
         if self.threshold is None:
-            costs: dict[tuple[Category, Category], float] = {}
-            for text in self.cost or ():
-                mistake, cost = _read_cost(text, classes)
-                if costs.setdefault(mistake, cost) != cost:
-                    words = f"--cost says twice, and differently, what {mistake[0]}:{mistake[1]} costs."
-                    raise OptionError(words, hint="give it once.")
+            costs = once("--cost", (_read_cost(text, classes) for text in self.cost or ()))
             return CostDecision(tuple(classes), read_costs(costs, classes), read_price(self.ask))
         name, threshold = read_class_number("--threshold", self.threshold)
         if not 0.0 <= threshold <= 1.0:
