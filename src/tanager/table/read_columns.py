@@ -90,7 +90,7 @@ def _read_frame(X: Any) -> RawTable:
     try:
         frame = _from_native(X)
         names = [str(name) for name in frame.columns]
-        check_unique(names)
+        check_names(names)
     except nw.exceptions.DuplicateError as error:
         words = " ".join(str(error).split())
         raise DataError(f"the table has two columns of the same name: {words}", hint="rename one.") from None
@@ -119,13 +119,24 @@ def _map_columns(read: Callable[[int], Column], n_columns: int, n_rows: int) -> 
     return tuple((map_threads if n_rows * n_columns >= MANY_CELLS else map)(read, range(n_columns)))
 
 
-def check_unique(names: Sequence[str]) -> None:
-    """Columns are told apart by name, so a name may stand only once."""
+def check_names(names: Sequence[str]) -> None:
+    """Columns are told apart by name, so a name may stand only once; and names are written to files."""
     seen: set[str] = set()
     for name in names:
+        check_unicode(name, "a column has the name")
         if name in seen:
             raise DataError(f"the table has two columns named {name!r}.", hint="rename one or drop it.")
         seen.add(name)
+
+
+def check_unicode(text: str, words: str) -> None:
+    """Refuse half of a surrogate pair, which no file can hold; the message begins with `words`."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise DataError(
+            f"{words} {text!r:.80}, which is not valid Unicode.", hint="replace half of a surrogate pair."
+        ) from None
 
 
 def _read_series(name: str, series: nw.Series[Any]) -> Column:
@@ -157,7 +168,10 @@ def _arrow_cells(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
     if series.implementation.is_pyarrow():
         return series.to_native()  # in chunks, whose dictionaries may differ
     # Text of polars is a view, which its own conversion would copy.
-    is_view = series.dtype == nw.String and series.implementation.is_polars()
+    is_polars = series.implementation.is_polars()
+    if is_polars and series.dtype in (nw.Struct, nw.List, nw.Array):  # a NUL in the name of a field ends the process
+        raise _other_kind(series.name, series.dtype)
+    is_view = series.dtype == nw.String and is_polars
     return pa.chunked_array(series) if is_view else series.to_arrow()
 
 
@@ -285,7 +299,11 @@ def read_arrow(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
         if is_dictionary:
             return _read_dictionary(name, indices, entries, ordered=bool(kind.ordered) and one_order)
         return DictionaryColumn(name, indices, tuple(entries))
-    raise DataTypeError(
+    raise _other_kind(name, kind)
+
+
+def _other_kind(name: str, kind: object) -> DataTypeError:
+    return DataTypeError(
         f"column {name!r} holds {kind} cells; each argument must be a string, a number, a boolean or a date.",
         hint="turn it into one or several columns of these kinds, or drop it.",
     )
