@@ -29,7 +29,9 @@ def good_files() -> None:
     """good.csv; model.json of it, which is additive; tan.json, a network, with intervals; expert.bif of the network."""
     Path("good.csv").write_text(GOOD)
     assert run(["fit", "good.csv", "--class", "y", "-o", "model.json"]) == 0
-    assert run(["fit", "good.csv", "--class", "y", "-o", "tan.json", "--structure", "tan", *FAST[2:], "--intervals"]) == 0
+    assert (
+        run(["fit", "good.csv", "--class", "y", "-o", "tan.json", "--structure", "tan", *FAST[2:], "--intervals"]) == 0
+    )
     write_network(read_network("tan.json"), "expert.bif")
 
 

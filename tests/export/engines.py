@@ -58,7 +58,7 @@ def micro(cell: object) -> object:
     if isinstance(cell, datetime.timedelta):
         return cell / datetime.timedelta(microseconds=1)
     if isinstance(cell, datetime.datetime):
-        return (cell - datetime.datetime(1970, 1, 1)) / datetime.timedelta(microseconds=1)
+        return (cell - datetime.datetime(1970, 1, 1, tzinfo=cell.tzinfo)) / datetime.timedelta(microseconds=1)
     if isinstance(cell, datetime.date):
         return micro(datetime.datetime.combine(cell, datetime.time()))
     return cell

@@ -52,8 +52,8 @@ def polars(kind):
 
 def numpy(kind):
     cells = [CELLS[kind][code] for code in CODES]
-    moments = {"dates": "M8[D]", "times": "M8[us]", "durations": "m8[us]"}
-    return np.array(cells, dtype=moments.get(kind, object if kind in ("categories", "zoned times") else None))[:, np.newaxis]
+    types = {"dates": "M8[D]", "times": "M8[us]", "durations": "m8[us]", "categories": object, "zoned times": object}
+    return np.array(cells, dtype=types.get(kind))[:, np.newaxis]
 
 
 def stream(kind):
@@ -105,7 +105,7 @@ def test_a_column_holds_times_with_a_zone_or_without(first):
         with pytest.raises(DataError, match="mixes times with a zone and times without one"):
             NaiveBayesClassifier().fit(table, CLASSES)
     batches = [arrow(first), arrow(other)]
-    with pytest.raises(DataError, match="column 'a' holds .* in a batch; earlier batches held"):
+    with pytest.raises(DataError, match=r"column 'a' holds .* in a batch; earlier batches held"):
         NaiveBayesClassifier().fit(iter([batch.append_column("class", [CLASSES]) for batch in batches]), "class")
 
 

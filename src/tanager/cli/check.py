@@ -22,6 +22,14 @@ def check(
     fix: Annotated[
         str | None, typer.Option("--fix", metavar="FILE", help="Write a recipe for `fit --recipe` (JSON).")
     ] = None,
+    fixed: Annotated[
+        str | None,
+        typer.Option(
+            "--fixed",
+            metavar="FILE",
+            help="Write the table after --recipe, --missing and --drop: .csv, .tsv, or .parquet, which keeps types.",
+        ),
+    ] = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -35,14 +43,22 @@ def check(
       tanager check patients.xlsx --class outcome
       tanager check patients.xlsx --class outcome --fix recipe.json
       tanager check patients.xlsx --class outcome --recipe recipe.json
+      tanager check patients.xlsx --class outcome --recipe recipe.json --fixed fixed.parquet
       tanager check patients.csv --class outcome --drop name --missing unknown --json
     """
     from tanager.cli.training_data import check_file
     from tanager.files.json_file import RECIPE, save_recipe
+    from tanager.files.paths import check_output
+    from tanager.files.write_table import table_kind, table_suffix, write_table
 
+    if fixed is not None:
+        table_suffix(fixed)
     with output_file(fix, ".json", RECIPE, [data, reading.recipe], force) if fix is not None else nullcontext() as path:
         with working(f"Checking {data}"):
-            checkup, recipe = check_file(data, class_column, reading)
+            checkup, recipe, table = check_file(data, class_column, reading)
+        if fixed is not None:
+            check_output(fixed, table_kind(table.column_names), reads=[data, reading.recipe], force=force)
+            write_table(table, fixed)
         if path is not None:
             save_recipe(recipe, path)
     if fix == "-":

@@ -80,4 +80,4 @@ def _renamed(pairs: Sequence[str]) -> dict[str, str]:
     for pair in pairs:
         if "=" not in pair:
             raise OptionError(f"--rename {pair!r} has no '='; expected COLUMN=NAME.")
-    return options.once("--rename", (pair.split("=", 1) for pair in pairs))
+    return options.once("--rename", (pair.partition("=")[::2] for pair in pairs))

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from tanager.files.read_csv import CellRules
     from tanager.table.schema import Category
 
-Name, Value = TypeVar("Name"), TypeVar("Value")
+Name = TypeVar("Name")
+Value = TypeVar("Value")
 MODEL = "Model"
 WITH_OPTIONS = {"structure": "'kdb(k=3)'", "criterion": "'bdeu(ess=5)'", "parameters": "'frequency(alpha=2)'"}
 
@@ -323,7 +324,9 @@ class Command(TyperCommand):
         given: Counter[Any] = Counter(self.make_parser(ctx).parse_args(args=list(args))[2])
         for option, times in given.items():
             if times > 1 and not (option.multiple or option.is_flag):
-                raise OptionError(f"{option.opts[0]} is given {times} times, and takes one value.", hint="give it once.")
+                raise OptionError(
+                    f"{option.opts[0]} is given {times} times, and takes one value.", hint="give it once."
+                )
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

@@ -67,7 +67,7 @@ def start(
         raise DataError(f"{data!r} takes more than half of the memory that is left.", hint=hint)
     target, how = (class_column, "as --class says") if class_column else _find_class(data, reading)
     with working(f"Checking {data}"):
-        checkup, recipe = check_file(data, target, reading)
+        checkup, recipe, _ = check_file(data, target, reading)
     recipe = _ask_about_fixes(checkup, recipe)
     X, y = read_unchecked(data, target, reading, recipe)
     print(f"Read     {data}{checkup.place}: {plural(X.num_rows, 'row')}, {plural(X.num_columns, 'attribute')}")

@@ -124,8 +124,10 @@ def warn_findings(attributes: pa.Table, labels: NamedLabels) -> tuple[str, ...]:
     return tuple(str(finding) for finding in worst)
 
 
-def check_file(path: str, class_column: str | None, reading: Reading) -> tuple[Checkup, Recipe]:
-    """The checkup of the table in a file after the preprocessing asked for, and that preprocessing with the fixes."""
+def check_file(path: str, class_column: str | None, reading: Reading) -> tuple[Checkup, Recipe, pa.Table]:
+    """The checkup of the table in a file after the preprocessing asked for, that preprocessing with the fixes, and the
+    table so preprocessed, without the fixes.
+    """
     asked = reading.preprocessing(class_column)
     table = read_table(path, reading.rules(asked, class_column))
     if class_column is None:
@@ -135,12 +137,11 @@ def check_file(path: str, class_column: str | None, reading: Reading) -> tuple[C
     place = _place(path, table)
     zeros = _leading_zeros(path, table, reading.rules(asked, class_column))
     table = asked.apply(table)
-    y = None
+    X, y = table, None
     if class_column is not None:
-        y = table.column(class_column)
-        table = table.drop_columns([class_column])
-    checkup = replace(examine(read_columns(table), y, zeros, class_column), **place)
-    return checkup, Recipe((*asked.steps, *checkup.recipe.steps), asked.missing, class_column)
+        X, y = table.drop_columns([class_column]), table.column(class_column)
+    checkup = replace(examine(read_columns(X), y, zeros, class_column), **place)
+    return checkup, Recipe((*asked.steps, *checkup.recipe.steps), asked.missing, class_column), table
 
 
 def _place(path: str, table: pa.Table) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tanager.errors import OptionError
 from tanager.export.document import MARK, describe, refuse_tables, refuse_values
-from tanager.export.program import LEFT_OUT, REFUSED, TAKEN, Cells, DecisionRule, Program, Term
+from tanager.export.program import LEFT_OUT, REFUSED, TAKEN, ZONED, Cells, DecisionRule, Program, Term
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -31,6 +31,11 @@ def write_excel(program: Program, rows: int = N_ROWS) -> bytes:
         raise OptionError(f"rows={rows!r} is not valid; a sheet computes 1 to {MAX_ROWS_OF_SHEET:,} rows.")
     refuse_values(program, "Excel", labels=LARGEST_LABEL)
     refuse_tables(program, "a workbook")
+    if "" in program.labels:
+        raise OptionError(
+            "a class has an empty label, which a workbook cannot tell from a row without a class.",
+            hint="python, js, c and sql can; or give the class a name before the model is fitted.",
+        )
     try:
         from openpyxl import Workbook
     except ImportError:
@@ -93,25 +98,36 @@ class _Sheets:
         """Write the cuts or categories of a column; the formula for the state of CELL, an error where it refuses."""
         column, missing, unseen = cells.column, _code(cells.missing), _code(cells.unseen)
         _put(self.lists, 1, k + 1, column.name)
-        keys = cells.keys if column.kind == "categorical" else column.cuts
-        moment = cells.holds in ("dates", "times")
-        for number, key in enumerate(keys, start=2):
-            value = key if isinstance(key, str) else float(key)
-            _put(self.lists, number, k + 1, value / DAY + EPOCH if moment and not isinstance(value, str) else value)
+        categorical = column.kind == "categorical"
+        keys = [self._value(cells, key) for key in (cells.codes if categorical else column.cuts)]
+        for number, value in enumerate(keys, start=2):
+            _put(self.lists, number, k + 1, value)
         where = f"Lists!{_at(k + 1, 2)}:{_at(k + 1, max(2, len(keys) + 1))}"
-        places = f"ROW({where})-1"
+
+        def look_up(same: str) -> str:
+            place = f"SUMPRODUCT({same}*(ROW({where})-1))-1"
+            if len(keys) > len(cells.keys):  # after the categories are cells that mean missing
+                place = f"IF({place}>={len(cells.keys)},{missing},{place})"
+            return f"IF(SUMPRODUCT(--{same})=0,{unseen},{place})"
+
         if not keys:
-            state = unseen if column.kind == "categorical" else "IF(ISNUMBER(CELL),0,NA())"
+            state = unseen if categorical else "IF(ISNUMBER(CELL),0,NA())"
         elif cells.is_text:
-            same = f"EXACT({where},CELL)"
-            state = f"IF(ISTEXT(CELL),IF(SUMPRODUCT(--{same})=0,{unseen},SUMPRODUCT({same}*({places}))-1),NA())"
-        elif column.kind == "categorical":
-            value = "IF(ISLOGICAL(CELL),N(CELL),CELL)"
-            equal = f"({where}={value})"
-            state = f"IF(ISTEXT(CELL),NA(),IF(SUMPRODUCT(--{equal})=0,{unseen},SUMPRODUCT({equal}*({places}))-1))"
+            state = f"IF(ISTEXT(CELL),{look_up(f'EXACT({where},CELL)')},NA())"
+        elif categorical:
+            state = f"IF(ISTEXT(CELL),NA(),{look_up(f'({where}=IF(ISLOGICAL(CELL),N(CELL),CELL))')})"
         else:
             state = f"IF(ISNUMBER(CELL),IFERROR(MATCH(CELL,{where},1),0),NA())"
+        if cells.codes and not categorical:
+            codes = ",".join(f"CELL={self._value(cells, key)!r}" for key in cells.codes)
+            state = f"IF(OR({codes}),{missing},{state})"
         return f"IF(ISBLANK(CELL),{missing},{state})"
+
+    def _value(self, cells: Cells, key: str | float) -> str | float:
+        """What a cell of the workbook holds for a cell of the table; moments are days."""
+        if isinstance(key, str):
+            return key
+        return float(key) / DAY + EPOCH if cells.holds in ("dates", "times", ZONED) else float(key)
 
     def _fill_tables(self) -> list[str]:
         """Write the tables below each other; the formula of each term and class, with ROW# for the row."""

@@ -18,6 +18,7 @@ TYPES = {
     "text": str,
     "dates": datetime.date,
     "times": datetime.date,
+    "times with a zone": datetime.datetime,
     "durations": datetime.timedelta,
     "nothing": object,
 }
@@ -60,14 +61,24 @@ def encode(column: Model, cell: object) -> int:
     """The state of a cell; the number of states for a missing one, -1 for one that refuses the row."""
     if cell is None or cell != cell:
         return int(column["missing"])
-    if not isinstance(cell, TYPES[column["holds"]]):
+    moment = isinstance(cell, datetime.date) and column["holds"] != "nothing"
+    zone_differs = moment and (getattr(cell, "tzinfo", None) is None) == (column["holds"] == "times with a zone")
+    if not isinstance(cell, TYPES[column["holds"]]) or zone_differs:
         raise TypeError(f"column {column['name']!r} holds {cell!r}; it held {column['holds']} in training")
     number = as_number(cell)
-    if number in (inf, -inf):
+    if isinstance(number, numbers.Real) and as_double(number) in (inf, -inf):
         return REFUSED
-    if column["categories"] is not None:
-        return int(column["categories"].get(number, column["unseen"]))
-    return bisect_right(column["cuts"], float(number))  # a whole number is rounded as in a column of doubles
+    if column["cuts"] is None or number in column["codes"]:
+        return int(column["codes"].get(number, column["unseen"]))
+    return bisect_right(column["cuts"], as_double(number))
+
+
+def as_double(number: Any) -> float:
+    """A whole number is rounded as in a column of doubles; one beyond them is infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return inf
 
 
 def as_number(cell: object) -> Any:

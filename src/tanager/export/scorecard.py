@@ -5,8 +5,6 @@ score = base + sum of points; log odds = (score - even) log 2 / double, but for 
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from itertools import product
 from math import ceil, inf, isfinite, log
@@ -17,7 +15,8 @@ from numpy.typing import NDArray
 from tanager.errors import OptionError
 from tanager.export.document import MARK, refuse_tables
 from tanager.export.program import Program, Term
-from tanager.files.write_table import escape_formula
+from tanager.files.write_table import escape_formula, write_lines
+from tanager.table.read_columns import as_written
 from tanager.version import __version__
 
 
@@ -45,11 +44,17 @@ def write_scorecard(program: Program, double: float = 20.0, even: float = 500.0)
         ["rounding moves a score by at most", "", "", "", ceil(100 * error) / 100],
         ["base score", "", "", "", round(base)],
     ]
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows(
+    head += [[f"missing in {name}: {cells}", "", "", "", ""] for name, cells in _missing_cells(program)]
+    return write_lines(
         [escape_formula(cell) if isinstance(cell, str) else cell for cell in row] for row in (*head, *rows)
     )
-    return stream.getvalue()
+
+
+def _missing_cells(program: Program) -> Iterator[tuple[str, str]]:
+    """By column, the cells that the preprocessing takes as missing."""
+    for column in program.asked:
+        if cells := program.missing_cells.get(column.name):
+            yield column.name, ", ".join(str(as_written(cell)) for cell in cells)
 
 
 def round_together(exact: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, float]:

@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,11 @@ TARGETS: dict[str, Target] = {
     "scorecard": Target(write_scorecard, ".csv", b"attribute,state,[^\n]*\n"),
     "excel": Target(write_excel, ".xlsx", None),
 }
+
+
+KINDS: dict[str, tuple[type, str]] = {"double": (Real, "a number"), "even": (Real, "a number")}
+KINDS |= {"rows": (Integral, "a whole number")}
+"""The types of options that are no text."""
 
 
 def write_export(
@@ -104,7 +110,12 @@ def _options(to: str, target: Target, options: Mapping[str, object]) -> dict[str
     """The options chosen, if the language has them; those it needs must be there."""
     known = inspect.signature(target.write).parameters
     chosen = {name: value for name, value in options.items() if value is not None}
-    for name in chosen:
+    for name, value in chosen.items():
+        if name == "key" and isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+            continue
+        kind, words = KINDS.get(name, (str, "text"))
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise OptionError(f"{name}={value!r} is not valid; expected {words}.")
         if name not in known:
             raise OptionError(
                 f"to={to!r} has no option {name!r}.", hint=f"it has {', '.join(list(known)[1:]) or 'none'}."
