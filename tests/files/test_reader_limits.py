@@ -174,6 +174,16 @@ def test_a_table_that_fits_is_read_from_every_kind_of_packed_file(tmp_path, litt
         assert (read(path).num_rows, read(path).column_names) == (1_000, ["x", "y"])
 
 
+def test_memory_that_ends_while_a_table_is_read_is_said_with_the_file_and_its_size(tmp_path, monkeypatch):
+    def end(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(read_table_module, "read_csv", end)
+    for path in write_packed(tmp_path, 1_000)[:2]:
+        with pytest.raises(MemoryLimitError, match=rf"{path.name}' of 0\.0 MiB does not fit in the .* GiB"):
+            read(path)
+
+
 REPEATED = {
     "a text in many rows": pa.DictionaryArray.from_arrays(np.zeros(1_000, np.int32), ["x" * 10_000]),
     "a list of many entries": pa.ListArray.from_arrays([0, *[10**6] * 1_000], np.zeros(10**6, np.int8)),
