@@ -180,7 +180,7 @@ def test_memory_that_ends_while_a_table_is_read_is_said_with_the_file_and_its_si
 
     monkeypatch.setattr(read_table_module, "read_csv", end)
     for path in write_packed(tmp_path, 1_000)[:2]:
-        with pytest.raises(MemoryLimitError, match=rf"{path.name}' of 0\.0 MiB does not fit in the .* GiB"):
+        with pytest.raises(MemoryLimitError, match=rf"{path.name}' of 0\.0 MiB does not fit in memory, of which .* GiB"):
             read(path)
 
 

@@ -111,9 +111,11 @@ def test_a_column_holds_times_with_a_zone_or_without(first):
 
 def test_dates_beside_times_are_times():
     """Arrow would take the type of the first cell, and cut the hours off."""
-    noon = [datetime.datetime(1970, 1, 1, 12), DAY, datetime.datetime(1970, 1, 2, 12)]
-    column = read_objects("a", np.array([DAY, *noon], dtype=object))
-    assert (column.unit, column.values.tolist()) == ("datetime", [0, 43_200_000_000, 0, 129_600_000_000])
+    cells = [DAY, datetime.datetime(1970, 1, 1, 12), DAY, datetime.datetime(1970, 1, 2, 12)]
+    for order in ([0, 1, 2, 3], [1, 0, 3, 2]):
+        column = read_objects("a", np.array([cells[k] for k in order], dtype=object))
+        assert column.unit == "datetime"
+        assert column.values.tolist() == [[0, 43_200_000_000, 0, 129_600_000_000][k] for k in order]
 
 
 @pytest.mark.parametrize(("suffix", "options"), [(".parquet", []), (".parquet", ["--stream"]), (".csv", [])])

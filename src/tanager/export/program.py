@@ -81,7 +81,7 @@ def type_of(column: ColumnSchema) -> str:
         case (str(),):
             return "text"
         case (int() | float(),):
-            return "numbers"
+            return HOLDS[column.unit]
         case (datetime.datetime(tzinfo=datetime.tzinfo()),):
             return ZONED
         case _:

@@ -52,6 +52,8 @@ def _refuse_columns(program: Program, language: Dialect, dialect: str) -> None:
     first: dict[str, str] = {}
     for column in program.asked:
         name = column.name
+        if not name:
+            raise OptionError("SQL has no place for a column without a name.", hint="rename={'': ...} gives it one.")
         if name.lower() in language.row_numbers:
             raise OptionError(
                 f"{dialect} has the number of a row under the name {name!r}, also in a table without such a column.",

@@ -72,8 +72,8 @@ def read_table(path: str | os.PathLike[str], cells: CellRules = PLAIN) -> pa.Tab
     except MemoryError as error:
         size = "" if os.fspath(path) == "-" else f" of {os.path.getsize(path) / 2**20:,.1f} MiB"
         raise MemoryLimitError(
-            f"the table in {os.fspath(path)!r}{size} does not fit in the {available_memory() / 2**30:.1f} GiB of memory "
-            "that are left.",
+            f"the table in {os.fspath(path)!r}{size} does not fit in memory, of which {available_memory() / 2**30:.1f} GiB "
+            "are left.",
             hint="convert it to Parquet, which is read batch by batch; or give fewer rows or columns.",
         ) from error
 

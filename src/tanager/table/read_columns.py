@@ -67,6 +67,7 @@ def _from_native(X: Any) -> nw.DataFrame[Any]:
 
 
 def _to_arrow(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
+    series = _narrow(series)
     with contextlib.suppress(*UNREADABLE):
         cells = series.to_arrow()
         return _read_moments(str(series.name), _objects_of(series), cells) if _holds_objects(series) else cells
@@ -140,8 +141,7 @@ def check_unicode(text: str, words: str) -> None:
 
 
 def _read_series(name: str, series: nw.Series[Any]) -> Column:
-    if series.dtype in (nw.Int128, nw.UInt128):
-        series = series.cast(nw.Float64)  # NumPy and Arrow have none so wide
+    series = _narrow(series)
     if series.dtype.is_integer():
         values = series.to_numpy()
         if values.dtype.kind in "iu":  # none is missing, for then they would be floats or objects
@@ -162,6 +162,11 @@ def _read_series(name: str, series: nw.Series[Any]) -> Column:
         raise
     except UNREADABLE:
         return read_objects(name, series.to_numpy())
+
+
+def _narrow(series: nw.Series[Any]) -> nw.Series[Any]:
+    """The column; whole numbers of 128 bits, which neither NumPy nor Arrow has, as floats."""
+    return series.cast(nw.Float64) if series.dtype in (nw.Int128, nw.UInt128) else series
 
 
 def _arrow_cells(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
@@ -234,7 +239,10 @@ def read_objects(name: str, values: NDArray[np.generic]) -> Column:
         raise
     except UNREADABLE:
         try:
-            array = pa.array(_plain_cells(name, values), from_pandas=True)
+            values = _plain_cells(name, values)
+            array = _read_moments(name, values, pa.array(values, from_pandas=True))
+        except DataError:
+            raise
         except UNREADABLE:
             raise _mixed_types(name, values) from None
     return read_arrow(name, array)
@@ -253,16 +261,21 @@ def _read_moments(name: str, values: NDArray[Any], cells: pa.Array | pa.ChunkedA
         )
     if not times or not pa.types.is_date(cells.type):
         return cells
-    return pa.array([moment and datetime.datetime.combine(moment, _time_of(moment)) for moment in moments])
+    return pa.array(_as_times(moments))
 
 
-def _time_of(moment: datetime.date) -> datetime.time:
-    return moment.time() if isinstance(moment, datetime.datetime) else datetime.time()
+def _as_times(moments: Sequence[Any]) -> list[datetime.datetime | None]:
+    midnight = datetime.time()
+    is_date = [isinstance(moment, datetime.date) and not isinstance(moment, datetime.datetime) for moment in moments]
+    pairs = zip(moments, is_date, strict=True)
+    return [datetime.datetime.combine(moment, midnight) if date else moment for moment, date in pairs]
 
 
 def _plain_cells(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
     """The cells with None for what holds nothing, and dates of NumPy, if there are only such, in an array of theirs."""
     cells = [None if holds_nothing(value) else value for value in values]
+    if all(cell is None or isinstance(cell, datetime.date) for cell in cells):
+        cells = _as_times(cells)
     kinds = {type(cell) for cell in cells if cell is not None}
     if kinds <= {np.datetime64} or kinds <= {np.timedelta64}:
         kind = "M8" if np.datetime64 in kinds else "m8"
