@@ -30,7 +30,7 @@ from tanager import (
 )
 from tanager.check.preprocessing import Missing, Number, Recipe
 from tanager.classifiers.base import encode_table
-from tanager.export.scorecard import round_together
+from tanager.export.sheets import round_together
 from tanager.export.targets import TARGETS
 from tanager.files.model_file import from_document, to_document
 

@@ -17,11 +17,10 @@ from tanager.decide.classifiers import FixedDecisionClassifier
 from tanager.errors import OptionError
 from tanager.export.c import write_c
 from tanager.export.document import MARK
-from tanager.export.excel import is_empty_workbook, write_excel
 from tanager.export.onnx import write_onnx
 from tanager.export.program import Program
-from tanager.export.scorecard import write_scorecard
 from tanager.export.scripts import write_javascript, write_python
+from tanager.export.sheets import is_empty_workbook, write_excel, write_scorecard
 from tanager.export.sql import write_sql
 from tanager.files.paths import OutputKind, atomic_write, begins_with, check_writable
 from tanager.registry import check_option

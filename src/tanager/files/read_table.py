@@ -19,7 +19,6 @@ import pyarrow.parquet
 
 from tanager.errors import FileError, MemoryLimitError
 from tanager.files.compressed import PIECE, open_text, table_bytes, unzipped
-from tanager.files.find_header import read_header
 from tanager.files.paths import check_regular, reason
 from tanager.files.read_arff import read_arff
 from tanager.files.read_csv import (
@@ -31,6 +30,7 @@ from tanager.files.read_csv import (
     parse_options,
     read_csv,
     read_csv_bytes,
+    read_header,
     read_options,
     times_as_durations,
     warn_marks,
@@ -72,7 +72,7 @@ def read_table(path: str | os.PathLike[str], cells: CellRules = PLAIN) -> pa.Tab
     except MemoryError as error:
         size = "" if os.fspath(path) == "-" else f" of {os.path.getsize(path) / 2**20:,.1f} MiB"
         raise MemoryLimitError(
-            f"the table in {os.fspath(path)!r}{size} does not fit in memory, of which {available_memory() / 2**30:.1f} GiB "
+            f"the table in {os.fspath(path)!r}{size} does not fit in memory: {available_memory() / 2**30:.1f} GiB "
             "are left.",
             hint="convert it to Parquet, which is read batch by batch; or give fewer rows or columns.",
         ) from error

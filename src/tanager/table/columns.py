@@ -181,6 +181,7 @@ def check_same_type(column: Column, schema: ColumnSchema) -> bool:
     example = f" ({column.dictionary[0]!r})" if isinstance(column, DictionaryColumn) else ""
     hint = "convert the column to the type used in training, or refit with categorical_features naming it."
     if {held, expected} == MOMENT_KINDS:
+        held, expected = (f"{kind} without a zone" if kind == "dates" else kind for kind in (held, expected))
         hint = "give the column the zone that it is of, or take it away, as in training."
     raise DataError(
         f"column {column.name!r} of the table to predict holds {held}{example}; it held {expected} when the model was "
