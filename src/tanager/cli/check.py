@@ -51,7 +51,7 @@ def check(
     from tanager.files.paths import check_output
     from tanager.files.write_table import table_kind, table_suffix, write_table
 
-    if fixed is not None:
+    if fixed is not None and fixed != "-":
         table_suffix(fixed)
     with output_file(fix, ".json", RECIPE, [data, reading.recipe], force) if fix is not None else nullcontext() as path:
         with working(f"Checking {data}"):
@@ -61,7 +61,7 @@ def check(
             write_table(table, fixed)
         if path is not None:
             save_recipe(recipe, path)
-    if fix == "-":
+    if "-" in (fix, fixed):
         return
     print(json.dumps({**checkup.to_dict(), "recipe": recipe.to_dict()}, indent=2) if as_json else checkup)
     if fix is not None and not as_json:
