@@ -18,7 +18,7 @@ from tanager.files.model_file import load_model, save_model
 from tanager.metrics.calibration import calibration
 from tanager.table import MDLPDiscretizer
 from tanager.table.columns import DictionaryColumn, NumericColumn, missing_cells
-from tanager.table.read_columns import read_columns
+from tanager.table.read_columns import read_columns, to_arrow
 
 CELLS = {
     "text": ["a", None, "b", "a"],
@@ -394,3 +394,8 @@ def test_equal_weights_of_any_size_that_is_allowed_tell_separable_classes_apart(
         shares = clf.predict_proba(X)
         np.testing.assert_array_equal(shares.argmax(axis=1), CLASSES)
         assert shares.max(axis=1).min() > 0.85
+
+
+def test_what_arrow_has_no_type_for_is_in_an_arrow_table_by_its_value():
+    frame = pl.DataFrame({"a": pl.Series([10**30, 1], dtype=pl.Int128), "b": pl.Series([True, None], dtype=pl.Object)})
+    assert to_arrow(frame).to_pydict() == {"a": [1e30, 1.0], "b": [True, None]}

@@ -69,8 +69,10 @@ def _from_native(X: Any) -> nw.DataFrame[Any]:
 def _to_arrow(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
     series = _narrow(series)
     with contextlib.suppress(*UNREADABLE):
-        cells = series.to_arrow()
-        return _read_moments(str(series.name), _objects_of(series), cells) if _holds_objects(series) else cells
+        if series.dtype != nw.Object and not _holds_objects(series):
+            return series.to_arrow()
+        objects = _objects_of(series)  # for which polars gives their addresses
+        return _read_moments(str(series.name), objects, pa.array(objects, from_pandas=True))
     try:
         return pa.array([as_written(cell) for cell in series.to_list()], pa.string())
     except UnicodeError:
