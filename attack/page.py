@@ -37,7 +37,9 @@ hundred of these cases, and every fault once. What must hold:
   what sums and products over the document give.
 - A table is refused by one error, or its probabilities are finite, in [0, 1] and sum to one, the same for a row alone
   and among others; where learning is by counts alone, also for any order of rows and columns and for either engine. At
-  least half of the tables that are learnt from go to models that learn by more than counts.
+  least half of the tables that are learnt from go to models that learn by more than counts. Times of another kind, with
+  a zone or without, are refused. An export of the model, to Python, SQLite, DuckDB or ONNX, also of one with the recipe
+  that `check` proposes, is refused by one error, or where it gives a number it is the probability.
 - A model of rows of a real table answers the same after each change below that must not matter, and by every other way.
 - A file that is written is the old one or the new one as a whole, with nothing left beside it; the exit code says what
   happened, in one line at most.

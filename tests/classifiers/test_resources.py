@@ -19,6 +19,7 @@ from tanager import (
     DataError,
     MemoryLimitError,
     NaiveBayesClassifier,
+    OptionError,
     TANClassifier,
 )
 from tanager.structure import AnDE
@@ -165,3 +166,17 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(labels):
         clf.fit(np.zeros((20, 3)), labels)
     assert vars(clf) == state
     np.testing.assert_array_equal(clf.predict_proba(ROWS), before)
+
+
+@pytest.mark.parametrize("option", [{"n_jobs": "x"}, {"n_jobs": 1.5}, {"verbose": "x"}])
+def test_options_that_are_no_whole_numbers_are_refused_by_name(option):
+    (name,) = option
+    with pytest.raises(OptionError, match=f"{name}=.* is not valid; expected a whole number"):
+        NaiveBayesClassifier(**option).fit([[1], [2]] * 6, [0, 1] * 6)
+
+
+def test_evidence_that_is_no_mapping_is_refused_by_name():
+    X, y = [[1.0], [2.0]] * 6, [0, 1] * 6
+    for ask in AdditiveClassifier().fit(X, y).query, NaiveBayesClassifier().fit(X, y).network_.log_evidence:
+        with pytest.raises(OptionError, match="evidence=3 is not valid; expected a mapping"):
+            ask(3)

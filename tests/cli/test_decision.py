@@ -84,7 +84,10 @@ def test_evaluate_and_explain_speak_of_the_decision(iris, capsys):
     ("options", "message"),
     [
         (["--cost", "virginca:setosa=3"], "'virginca'"),
-        (["--cost", "virginica:setosa=3", "--cost", "virginica:setosa=4"], "says twice, and differently"),
+        (["--cost", "virginica:setosa=3", "--cost", "virginica:setosa=4"], "--cost says twice"),
+        (["--cost", "virginica:setosa=nan"], "the cost is nan"),
+        (["--threshold", "setosa=.2", "--threshold", "setosa=.9"], "--threshold is given 2 times"),
+        (["--sensitivity", "setosa=.2", "--sensitivity", "setosa=.9"], "--sensitivity is given 2 times"),
         (["--cost", "virginica:setosa=-3"], "the cost is -3.0; expected a number from zero up"),
         (["--cost", "virginica:setosa"], "expected CLASS=NUMBER"),
         (["--cost", "virginica=3"], "expected TRUE:DECIDED=COST"),

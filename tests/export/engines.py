@@ -58,7 +58,7 @@ def micro(cell: object) -> object:
     if isinstance(cell, datetime.timedelta):
         return cell / datetime.timedelta(microseconds=1)
     if isinstance(cell, datetime.datetime):
-        return (cell - datetime.datetime(1970, 1, 1)) / datetime.timedelta(microseconds=1)
+        return (cell - datetime.datetime(1970, 1, 1, tzinfo=cell.tzinfo)) / datetime.timedelta(microseconds=1)
     if isinstance(cell, datetime.date):
         return micro(datetime.datetime.combine(cell, datetime.time()))
     return cell
@@ -143,8 +143,9 @@ def check_result(clf: Model, rows: list[tuple]) -> np.ndarray:
     """Key, class and probabilities of a query, in the order of the key."""
     rows = sorted(rows)
     shares = np.array([[math.nan if p is None else p for p in row[2:]] for row in rows])
-    labels = [str(label) for label in clf.classes_.tolist()]
-    best = [None if row[1] is None else labels.index(str(row[1])) for row in rows]
+    # SQLite has 0 and 1 for booleans.
+    labels = [{str(label), str(int(label)) if isinstance(label, bool) else ""} for label in clf.classes_.tolist()]
+    best = [None if row[1] is None else next(k for k, each in enumerate(labels) if str(row[1]) in each) for row in rows]
     return check_best(clf, best, shares)
 
 

@@ -175,6 +175,7 @@ DRIFT = {
     "text": ["abc"[k % 3] for k in range(20)],
     "dates": [(DAY + k * datetime.timedelta(1)).date() for k in range(20)],
     "times": [DAY + k * datetime.timedelta(0, 1) for k in range(20)],
+    "zoned times": [(DAY + k * datetime.timedelta(0, 1)).replace(tzinfo=datetime.UTC) for k in range(20)],
     "durations": [k * datetime.timedelta(0, 1) for k in range(20)],
 }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import csv
 import datetime
+import io
 import json
 import math
 import shutil
@@ -11,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import warnings
+from copy import copy
 from functools import partial
 
 import duckdb
@@ -20,7 +23,7 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from export.engines import by_duckdb, by_onnxruntime, by_postgresql, by_sqlite
+from export.engines import NULL, by_duckdb, by_onnxruntime, by_postgresql, by_python, by_sqlite
 from export.made_models import classifier_of, made_rows, tables_model
 from tanager import (
     AdditiveClassifier,
@@ -29,13 +32,17 @@ from tanager import (
     FixedDecisionClassifier,
     NaiveBayesClassifier,
     OptionError,
+    TanagerError,
     TANClassifier,
     export,
+    load_model,
 )
 from tanager.additive.model import AdditiveModel
-from tanager.check.preprocessing import Drop, Merge, Missing, Number, Recipe
+from tanager.check.preprocessing import Date, Drop, Merge, Missing, Number, Recipe
+from tanager.cli.main import run
 from tanager.decide import ThresholdDecision
 from tanager.export.targets import TARGETS
+from tanager.files.read_table import read_table
 from tanager.table.schema import ColumnSchema
 
 X = pa.table({"size": [1.0, 2.0, 5.0, 6.0] * 5, "hue": ["a", "b", "a", "b"] * 5})
@@ -131,6 +138,12 @@ def test_cells_of_the_wrong_type_are_errors_in_python(naive):
             scope["predict"](row)
 
 
+def test_a_whole_number_beyond_every_double_refuses_the_row_in_python(naive):
+    scope: dict = {}
+    exec(export(naive, "python"), scope)
+    assert all(math.isnan(share) for share in scope["predict_proba"]({"size": 10**400, "hue": "a"}))
+
+
 def test_sqlite_refuses_a_row_with_a_cell_of_the_wrong_type(naive):
     with sqlite3.connect(":memory:") as base:
         base.execute("CREATE TABLE t (id, size, hue)")
@@ -174,7 +187,7 @@ def test_columns_that_differ_in_case_alone_are_refused_where_they_are_one(dialec
 def test_a_key_that_the_table_lacks_is_an_error_of_the_engine(naive):
     with sqlite3.connect(":memory:") as base:
         base.execute("CREATE TABLE t (size, hue)")
-        with pytest.raises(sqlite3.OperationalError, match=r"no such column: source\.id"):
+        with pytest.raises(sqlite3.OperationalError, match=r"no such column: step0_table\.id"):
             base.execute(export(naive, "sql", table="t", key="id"))
 
 
@@ -266,34 +279,72 @@ def test_what_a_language_cannot_say_is_refused_by_name():
 
 
 def test_a_model_with_preprocessing_reads_cells_as_that_leaves_them(engine, tmp_path):
-    """Texts that it takes as missing are missing; a text or a number written otherwise is refused, never answered."""
+    """Texts and numbers that it takes as missing are missing; a text written otherwise is refused, never answered."""
     raw = pa.table(
         {
-            "price": ["1,000", "2,000", "5,000", "6,000"] * 5,
+            "price": [1000.0, -999.0, 5000.0, 6000.0] * 5,
+            "rooms": [1, 2, 3, -1] * 5,
             "hue": ["red", "blue", "Red ", "unknown"] * 5,
             "patient": [str(k) for k in range(20)],
         }
     )
     steps = (
-        Number("price", thousands=","),
+        Number("price", missing=("-999",)),
+        Number("rooms", missing=("-1", "no room")),
         Missing("hue", ("unknown",)),
         Merge("hue", ("red", "blue")),
         Drop("patient"),
     )
     recipe = Recipe(steps, missing=("?",))
     for missing in "skip", "category":
-        clf = TANClassifier(missing=missing, parameters="frequency").fit(recipe.apply(raw), Y)
+        clf = TANClassifier(missing=missing, parameters="frequency", categorical_features=["rooms"])
+        clf.fit(recipe.apply(raw), Y)
         clf.recipe_ = recipe
-        fixed = recipe.apply(raw).slice(0, 4)
-        np.testing.assert_allclose(engine(clf, fixed, tmp_path), clf.predict_proba(fixed), rtol=0, atol=1e-12)
-        cells = pa.table({"price": [1000.0] * 4, "hue": ["red", "unknown", "?", " RED"]})
-        found, expected = (
-            engine(clf, cells, tmp_path),
-            clf.predict_proba(recipe.apply(cells.append_column("patient", cells["hue"]))),
+        cells = pa.table(
+            {
+                "price": [1000.0, -999.0, -998.5, 1e6, 1000.0],
+                "rooms": [3, 1, -1, -1, 1],
+                "hue": ["red", "unknown", "?", "red", " RED"],
+            }
         )
-        np.testing.assert_allclose(found[:3], expected[:3], rtol=0, atol=1e-12)
-        assert np.isnan(found[3]).all()
-        assert 'Cells of "price", "hue" are read as its preprocessing' in export(clf, "python")
+        found = engine(clf, cells, tmp_path)
+        expected = clf.predict_proba(recipe.apply(cells.append_column("patient", cells["hue"])))
+        np.testing.assert_allclose(found[:4], expected[:4], rtol=0, atol=1e-12)
+        assert np.isnan(found[4]).all()
+        assert 'Cells of "price", "rooms", "hue" are read as its preprocessing' in export(clf, "python")
+        assert "missing in price: -999" in export(clf, "scorecard")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [Number("size", thousands=","), Number("size", unit="%"), Date("size", "year-month-day"), Missing("hue", ("a",))],
+)
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_recipe_that_reads_cells_otherwise_is_refused_with_the_way_to_the_fixed_table(step, to, naive):
+    clf = copy(naive)
+    clf.recipe_ = Recipe((step,))
+    with pytest.raises(OptionError, match=r"the recipe [\s\S]*tanager check DATA --recipe RECIPE --fixed"):
+        export(clf, to, **(SQL if to == "sql" else {}))
+
+
+def test_what_the_command_takes_as_missing_is_missing_in_an_export_and_in_the_fixed_table(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{k if k % 4 else -999},{'a' if k % 3 else 'none'},{'yes' if k % 8 > 3 else 'no'}" for k in range(80)]
+    (tmp_path / "t.csv").write_text("\n".join(["n,kind,y", *lines]) + "\n")
+    missing = ["--missing", "-999", "--missing", "none"]
+    assert run(["fit", "t.csv", "--class", "y", "-o", "m.json", *missing, "--no-trees", "--no-validate"]) == 0
+    assert run(["predict", "m.json", "t.csv", "--proba", "-o", "p.csv"]) == 0
+    expected = [float(line.split(",")[-1]) for line in (tmp_path / "p.csv").read_text().splitlines()[1:]]
+    clf = load_model("m.json")
+    raw = pa.table({"n": [float(line.split(",")[0]) for line in lines], "kind": [line.split(",")[1] for line in lines]})
+    for engine in by_python, by_sqlite:
+        np.testing.assert_allclose(engine(clf, raw, tmp_path)[:, 1], expected, rtol=0, atol=1e-12)
+    assert run(["check", "t.csv", "--class", "y", *missing, "--fixed", "fixed.parquet"]) == 0
+    fixed = read_table("fixed.parquet")
+    assert [fixed["n"].null_count, fixed["kind"].null_count] == [20, 27]
+    np.testing.assert_allclose(clf.predict_proba(fixed.drop_columns("y"))[:, 1], expected, rtol=0, atol=1e-12)
 
 
 def test_what_decides_is_exported_with_its_decision_and_other_objects_are_refused(naive):
@@ -319,10 +370,21 @@ def test_what_decides_is_exported_with_its_decision_and_other_objects_are_refuse
         ("sql", {"table": "", "key": "id"}),
         ("sql", {"table": "t", "key": []}),
         ("sql", {"table": "t", "key": "id\0"}),
+        ("sql", {"table": "\ud800", "key": "id"}),
+        ("sql", {"table": 3, "key": "id"}),
+        ("sql", {"table": "t", "key": 3}),
+        ("sql", {"table": "t", "key": ["id", "id"]}),
+        ("excel", {"rows": "x"}),
+        ("excel", {"rows": 1.5}),
+        ("scorecard", {"double": "x"}),
+        ("c", {"name": 3}),
+        ("c", {"rename": 3}),
+        ("c", {"rename": {"size": 3}}),
+        ("c", {"rename": {"size": "\ud800"}}),
     ],
 )
 def test_options_out_of_range_are_refused_by_name(naive, to, options):
-    with pytest.raises(OptionError, match="|".join(options)):
+    with pytest.raises(TanagerError, match="|".join(options)):
         export(naive, to, **options)
 
 
@@ -340,46 +402,127 @@ MOMENTS = [  # on either side of the cut
 ]
 
 
-def test_javascript_reads_dates_as_text_and_as_objects(dated, tmp_path):
+def test_javascript_reads_dates_as_text_and_refuses_what_is_none(dated, tmp_path):
     if shutil.which("node") is None:
         pytest.skip("no node here")
     clf, _ = dated
     (tmp_path / "model.mjs").write_text(export(clf, "js"))
     calls = [f"predict({{ when: {json.dumps(text)} }})" for text, _ in MOMENTS]
-    calls += ['predict({ when: new Date("2024-01-25T00:00:00Z") })', 'predict({ when: "2024-01-25T01:00:00.5+02:00" })']
-    calls += ['(() => { try { return predict({ when: "soon" }); } catch (error) { return error.name; } })()']
+    wrong = [*map(json.dumps, IMPOSSIBLE), 'new Date("2024-01-25T00:00:00Z")']
+    calls += [
+        f"(() => {{ try {{ return predict({{ when: {w} }}); }} catch (error) {{ return error.name; }} }})()"
+        for w in wrong
+    ]
     script = f'import {{ predict }} from "./model.mjs"; console.log(JSON.stringify([{", ".join(calls)}]));'
     (tmp_path / "run.mjs").write_text(script)
     done = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True)
-    assert json.loads(done.stdout) == [*(answer for _, answer in MOMENTS), "yes", "yes", "TypeError"]
+    assert json.loads(done.stdout) == [*(answer for _, answer in MOMENTS), *["TypeError"] * len(wrong)]
 
 
-def test_sqlite_reads_dates_as_text_and_refuses_a_zone(dated):
+IMPOSSIBLE = [
+    "2024-02-30",
+    "2024-02-31 12:00:00",
+    "2024-02-29 24:00:00",
+    "2024-02-29 12:00Z",
+    "2024-01-25T01:00:00+02:00",
+]
+IMPOSSIBLE += ["2023-02-29", "2024-13-01", "soon", "12"]
+
+
+def test_sqlite_reads_dates_as_text_and_refuses_what_is_none(dated):
     clf, _ = dated
-    texts = [text for text, _ in MOMENTS] + ["soon", "2024-01-25T01:00:00+02:00", "12"]
+    texts = [*(text for text, _ in MOMENTS), *IMPOSSIBLE]
     with sqlite3.connect(":memory:") as base:
         base.execute('CREATE TABLE t (id, "when")')
         base.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(texts)))
         found = sorted(base.execute(export(clf, "sql", table="t", key="id")).fetchall())
-    assert [row[1] for row in found] == [*(answer for _, answer in MOMENTS), None, None, None]
+    assert [row[1] for row in found] == [*(answer for _, answer in MOMENTS), *[None] * len(IMPOSSIBLE)]
 
 
 @pytest.mark.parametrize("database", ["duckdb", "postgresql"])
-def test_a_moment_with_a_zone_is_the_same_moment_in_a_session_of_another_zone(database, dated, request):
+@pytest.mark.parametrize("zoned", [False, True])
+def test_moments_are_the_same_in_any_session_and_those_of_another_kind_or_infinite_are_refused(
+    database, zoned, dated, request
+):
     clf, days = dated
-    query = export(clf, "sql", dialect=database, table="t", key="id")
-    rows = ", ".join(f"({k}, '{day}+00'::timestamptz)" for k, day in enumerate(days))
-    table = 'CREATE TEMP TABLE t (id int, "when" timestamptz); INSERT INTO t VALUES ' + rows
-    settings = "SET TimeZone='UTC'", table, "SET TimeZone='Asia/Tokyo'"
+    if zoned:
+        table = pa.table({"when": pa.array(days, pa.timestamp("us", "UTC"))})
+        clf = NaiveBayesClassifier().fit(table, ["no"] * 20 + ["yes"] * 20)
+        with pytest.raises(OptionError, match="times with a zone, and sqlite has no type for them"):
+            export(clf, "sql", **SQL)
+    answers = {True: ["no"] * 20 + ["yes"] * 20 + ["", ""], False: [""] * 42}
+    for given_zone in (False, True):
+        kind, zone = ("timestamptz", "+00") if given_zone else ("timestamp", "")
+        cells = [*(f"{day}{zone}" for day in days), "infinity", "-infinity"]
+        rows = ", ".join(f"({k}, '{cell}'::{kind})" for k, cell in enumerate(cells))
+        table = f'CREATE TEMP TABLE t{kind} (id int, "when" {kind}); INSERT INTO t{kind} VALUES {rows}'
+        query = export(clf, "sql", dialect=database, table=f"t{kind}", key="id")
+        statements = ["SET TimeZone='UTC'", table, "SET TimeZone='Asia/Tokyo'", query]
+        assert answers_of(database, statements, request) == answers[zoned == given_zone]
+
+
+def answers_of(database: str, statements: list[str], request: pytest.FixtureRequest) -> list[str]:
+    """The class of each row of the last statement, empty where there is none, in the order of the key."""
     if database == "duckdb":
         with duckdb.connect() as base:
-            for each in settings:
+            for each in statements[:-1]:
                 base.execute(each)
-            found = [row[1] for row in sorted(base.execute(query).fetchall())]
-    else:
-        out = request.getfixturevalue("server").run(";\n".join([*settings, query]))
-        found = [line.split(",")[1] for line in sorted(out.split(), key=lambda line: int(line.split(",")[0]))]
-    assert found == ["no"] * 20 + ["yes"] * 20
+            return [row[1] or "" for row in sorted(base.execute(statements[-1]).fetchall())]
+    out = request.getfixturevalue("server").run(";\n".join(statements))
+    rows = sorted(csv.reader(io.StringIO(out)), key=lambda row: int(row[0]))
+    return [row[1].replace(NULL, "") for row in rows]
+
+
+NAMES_OF_NOTHING = {
+    "duckdb": ["rowid", "x", "k0", "s0", "step0_0"],
+    "postgresql": ["concat", "to_json", "row_to_json", "quote_literal", "num_nulls", "ctid", "xmin", "tableoid", "k0"],
+}
+
+
+@pytest.mark.parametrize(
+    ("database", "name"), [(base, name) for base, names in NAMES_OF_NOTHING.items() for name in names]
+)
+def test_no_name_of_an_engine_stands_in_for_an_absent_column(database, name, request):
+    """A row number, a field of a structure, a function of the row, another column of the query."""
+    clf = NaiveBayesClassifier().fit(pa.table({name: X["hue"], "size": X["size"]}), Y)
+    query = export(clf, "sql", dialect=database, table="t", key="id")
+    extra = ", 'a' AS \"source\"" if database == "postgresql" else ", {'x': 'a'} AS \"source\", {'x': 'a'} AS \"t\""
+    table = f"CREATE TEMP TABLE t AS SELECT 1 AS id, 5.0::float8 AS size{extra}"
+    with pytest.raises(Exception, match=name):
+        answers_of(database, [table, query], request)
+
+
+@pytest.mark.parametrize("name", ["rowid", "OID", "_rowid_"])
+def test_sqlite_refuses_the_names_of_its_row_numbers(name):
+    clf = NaiveBayesClassifier().fit(pa.table({name: X["size"]}), Y)
+    with pytest.raises(OptionError, match=rf"number of a row under the name {name!r}[\s\S]*--rename"):
+        export(clf, "sql", **SQL)
+    assert '"its number"' in export(clf, "sql", **SQL, rename={name: "its number"})
+
+
+@pytest.mark.parametrize(
+    ("database", "kind"),
+    [
+        *(
+            ("duckdb", kind)
+            for kind in ("'a'::BLOB", "'101'::BIT", "'\"a\"'::JSON", "['a']", "uuid()", "DATE '2024-01-01'")
+        ),
+        *(("postgresql", kind) for kind in ("'a'::bytea", "'\"a\"'::json", "gen_random_uuid()", "'{a}'::text[]", "1")),
+    ],
+)
+def test_a_column_of_text_holds_text_alone(database, kind, naive, request):
+    query = export(naive, "sql", dialect=database, table="t", key="id")
+    rows = f"CREATE TEMP TABLE t AS SELECT 1 AS id, 5.0::float8 AS size, {kind} AS hue"
+    assert answers_of(database, [rows, query], request) == [""]
+
+
+@pytest.mark.parametrize("database", ["duckdb", "postgresql"])
+def test_an_enumeration_is_text_and_an_array_of_them_is_none(database, naive, request):
+    query = export(naive, "sql", dialect=database, table="t", key="id")
+    for cell, answer in ("'a'::hues", "yes"), ("ARRAY['a'::hues]", ""):
+        rows = f"CREATE TEMP TABLE t AS SELECT 1 AS id, 5.0::float8 AS size, {cell} AS hue"
+        statements = ["DROP TYPE IF EXISTS hues", "CREATE TYPE hues AS ENUM ('a', 'b')", rows, query]
+        assert answers_of(database, statements, request) == [answer]
 
 
 def test_a_model_that_looks_at_no_column_is_carried_and_counts_rows_by_the_first(tmp_path):

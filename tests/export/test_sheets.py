@@ -28,8 +28,9 @@ from tanager import (
     TANClassifier,
     export,
 )
+from tanager.check.preprocessing import Missing, Number, Recipe
 from tanager.classifiers.base import encode_table
-from tanager.export.scorecard import round_together
+from tanager.export.sheets import round_together
 from tanager.export.targets import TARGETS
 from tanager.files.model_file import from_document, to_document
 
@@ -129,6 +130,30 @@ def test_texts_that_a_workbook_would_change_are_refused(text):
     clf = NaiveBayesClassifier().fit(pd.DataFrame({"hue": [text, "b"] * 10}), ["no", "yes"] * 10)
     with pytest.raises(OptionError, match=r"no place for the text[\s\S]*python, js, c and sql"):
         export(clf, "excel", rows=1)
+
+
+def test_an_empty_label_is_refused_in_a_workbook_where_it_says_no_class():
+    clf = NaiveBayesClassifier().fit(pd.DataFrame({"hue": ["a", "b"] * 10}), ["", "yes"] * 10)
+    with pytest.raises(OptionError, match=r"an empty label[\s\S]*python, js, c and sql can"):
+        export(clf, "excel", rows=1)
+
+
+def test_a_carriage_return_begins_no_line_of_the_scorecard():
+    """A spreadsheet would take the rest of the line for a cell, and what is in it for a formula."""
+    clf = NaiveBayesClassifier().fit(pd.DataFrame({"hue": ["x\r=1+2", "z"] * 10}), ["no", "yes"] * 10)
+    assert '"x\r=1+2"' in export(clf, "scorecard")
+
+
+def test_the_workbook_takes_as_missing_what_the_recipe_does(tmp_path):
+    raw = pa.table({"price": [1.0, 2.0, 5.0, -9.0] * 5, "rooms": [1, 2, -1, 3] * 5, "hue": ["a", "b", "?", "a"] * 5})
+    recipe = Recipe((Number("price", missing=("-9",)), Number("rooms", missing=("-1",)), Missing("hue", ("?",))))
+    clf = NaiveBayesClassifier(categorical_features=["rooms"], missing="skip").fit(
+        recipe.apply(raw), ["no", "yes"] * 10
+    )
+    clf.recipe_ = recipe
+    np.testing.assert_allclose(
+        by_libreoffice(clf, raw, tmp_path), clf.predict_proba(recipe.apply(raw)), rtol=0, atol=1e-9
+    )
 
 
 def test_the_longest_text_of_a_cell_is_carried():

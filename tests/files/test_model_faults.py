@@ -61,9 +61,11 @@ def test_another_format_number_is_refused_by_number(tmp_path, document):
         (b'{"format": ' + b"9" * 5000 + b"}", "a whole number of 5,000 digits"),
         (b'{"format": 2, "format": 3}', "the key 'format' twice"),
         (b'{"a": [{"' + b"k" * 5000 + b'": 1, "' + b"k" * 5000 + b'": 2}]}', "kkk...' twice".replace("'", "")),
+        (rb'{"format": "\ud800"}', "not valid Unicode"),
+        (b'{"format": "\xed\xa0\x80"}', "not UTF-8"),
         (b'{"format": 3, "' + b"k" * 5000 + b'": 1}', "is not there"),
     ],
-    ids=["pickle", "text", "list", "null", "deep list", "deep object", "long number", "key", "long key", "long text"],
+    ids=lambda value: str(value)[:20],
 )
 def test_what_is_no_model_document_is_refused_in_a_few_words(tmp_path, content, words):
     message = refusal(tmp_path, content)
@@ -231,7 +233,8 @@ def test_categories_in_another_order_are_refused_or_predicted_by(name):
 ALIKE = {
     "whole numbers that one float stands for": [0.5, 2**53, 2**53 + 1],
     "numbers that no integer of 64 bits spans": [-1, 2**63 + 1, 2**63 + 2],
-    "a time with and without its zone": [f"2020-01-01T00:00:00{zone}" for zone in ("", "+01:00", "+02:00")],
+    "one moment in two zones": [f"2020-01-01T{zone[1:3]}:00:00{zone}" for zone in ("+00:00", "+01:00", "+02:00")],
+    "times with and without a zone": [f"2020-01-01T00:00:00{zone}" for zone in ("", "+01:00", "+02:00")],
 }
 
 
@@ -239,7 +242,7 @@ ALIKE = {
 def test_categories_that_cells_cannot_tell_apart_are_refused(categories):
     """Cells are compared with them as numbers, by a search that finds one of several equal ones."""
     given = [{"datetime": each} if isinstance(each, str) else each for each in categories]
-    with pytest.raises(DocumentError, match="a category twice"):
+    with pytest.raises(DocumentError, match=r"a category twice|must all be texts"):
         from_document({**model_of("tables"), "columns": with_column(0, categories=given)})
 
 

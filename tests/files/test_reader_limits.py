@@ -17,7 +17,7 @@ from attack.files import workbook
 from tanager import DataError, DataWarning, FileError, MemoryLimitError, read_network
 from tanager.check.preprocessing import NOTHING_TO_DO
 from tanager.evaluate.specs import parse_part
-from tanager.files import compressed, find_header
+from tanager.files import compressed, read_csv
 from tanager.files import read_table as read_table_module
 from tanager.files.network_nodes import LOWER_BOUND
 from tanager.files.read_arff import ArffError, read_header, split_cells
@@ -174,6 +174,16 @@ def test_a_table_that_fits_is_read_from_every_kind_of_packed_file(tmp_path, litt
         assert (read(path).num_rows, read(path).column_names) == (1_000, ["x", "y"])
 
 
+def test_memory_that_ends_while_a_table_is_read_is_said_with_the_file_and_its_size(tmp_path, monkeypatch):
+    def end(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(read_table_module, "read_csv", end)
+    for path in write_packed(tmp_path, 1_000)[:2]:
+        with pytest.raises(MemoryLimitError, match=rf"{path.name}' of 0\.0 MiB does not fit in memory: .* GiB"):
+            read(path)
+
+
 REPEATED = {
     "a text in many rows": pa.DictionaryArray.from_arrays(np.zeros(1_000, np.int32), ["x" * 10_000]),
     "a list of many entries": pa.ListArray.from_arrays([0, *[10**6] * 1_000], np.zeros(10**6, np.int8)),
@@ -203,7 +213,7 @@ def test_texts_of_parquet_are_read_as_they_were_written(tmp_path, monkeypatch, k
 @pytest.mark.parametrize("start", [b"a", b'"a\n'], ids=["one line", "a quoted name"])
 @pytest.mark.parametrize("reader", [read, open_batches], ids=["whole", "in batches"])
 def test_a_header_without_an_end_is_refused_where_it_is_too_long(tmp_path, monkeypatch, start, reader):
-    monkeypatch.setattr(find_header, "LONGEST_HEADER", ROOM)
+    monkeypatch.setattr(read_csv, "LONGEST_HEADER", ROOM)
     monkeypatch.setattr("tanager.files.read_table.STREAM_BLOCK", ROOM)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(start + b"a" * 40 * ROOM))

@@ -14,6 +14,7 @@ import pytest
 from tanager import DataError, NaiveBayesClassifier, save_model
 from tanager.cli.main import run
 from tanager.files.write_table import write_table
+from tanager.table.read_columns import read_objects
 
 CODES = [0, 1] * 6
 CLASSES = ["no", "yes"] * 5 + ["yes", "no"]
@@ -26,12 +27,14 @@ CELLS = {
     "categories": ["0", "1"],
     "dates": [DAY, DAY + datetime.timedelta(1)],
     "times": [datetime.datetime(1970, 1, 1), datetime.datetime(1970, 1, 2)],
+    "zoned times": [datetime.datetime(1970, 1, day, tzinfo=datetime.UTC) for day in (1, 2)],
     "durations": [datetime.timedelta(0), datetime.timedelta(1)],
 }
 ARROW = {"numbers": pa.float64(), "whole numbers": pa.int32(), "booleans": pa.bool_(), "text": pa.string()}
 ARROW |= {"categories": pa.dictionary(pa.int8(), pa.string()), "dates": pa.date32(), "times": pa.timestamp("ms")}
-ARROW |= {"durations": pa.duration("s")}
-FAMILIES = [{"numbers", "whole numbers", "booleans"}, {"text", "categories"}, {"dates", "times"}, {"durations"}]
+ARROW |= {"zoned times": pa.timestamp("ms", "America/New_York"), "durations": pa.duration("s")}
+FAMILIES = [{"numbers", "whole numbers", "booleans"}, {"text", "categories"}, {"dates", "times"}, {"zoned times"}]
+FAMILIES += [{"durations"}]
 
 
 def arrow(kind):
@@ -49,8 +52,8 @@ def polars(kind):
 
 def numpy(kind):
     cells = [CELLS[kind][code] for code in CODES]
-    moments = {"dates": "M8[D]", "times": "M8[us]", "durations": "m8[us]"}
-    return np.array(cells, dtype=moments.get(kind, object if kind == "categories" else None))[:, np.newaxis]
+    types = {"dates": "M8[D]", "times": "M8[us]", "durations": "m8[us]", "categories": object, "zoned times": object}
+    return np.array(cells, dtype=types.get(kind))[:, np.newaxis]
 
 
 def stream(kind):
@@ -67,7 +70,7 @@ def learnt_from(container, kind, features="from_dtype"):
     ("container", "learnt", "features"),
     [
         *((container, kind, "from_dtype") for container in (pandas, polars, arrow, numpy, stream) for kind in CELLS),
-        *((arrow, kind, "all") for kind in ("whole numbers", "dates", "durations")),
+        *((arrow, kind, "all") for kind in ("whole numbers", "dates", "zoned times", "durations")),
     ],
 )
 def test_a_column_of_another_kind_is_converted_or_refused_by_its_name(container, learnt, features):
@@ -85,6 +88,34 @@ def test_numbers_that_are_neither_zero_nor_one_are_no_booleans():
     for cells in ([0, 2], [0.5, 1.0], pd.Categorical([3, 1])):
         with pytest.raises(DataError, match=r"column 'a' .* holds numbers.*it held booleans"):
             learnt_from(pandas, "booleans").predict(pd.DataFrame({"a": cells}))
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "-05:00"])
+def test_a_time_with_a_zone_is_the_same_moment_in_any_zone(zone):
+    clf = learnt_from(arrow, "zoned times")
+    moved = arrow("zoned times")["a"].cast(pa.timestamp("us", zone))
+    np.testing.assert_array_equal(clf.predict_proba(pa.table({"a": moved})), clf.predict_proba(arrow("zoned times")))
+
+
+@pytest.mark.parametrize("first", ["dates", "times", "zoned times"])
+def test_a_column_holds_times_with_a_zone_or_without(first):
+    other = "times" if first == "zoned times" else "zoned times"
+    mixed = pd.DataFrame({"a": pd.Series([CELLS[(first, other)[k % 2]][c] for k, c in enumerate(CODES)], dtype=object)})
+    for table in mixed, mixed.to_numpy():
+        with pytest.raises(DataError, match="mixes times with a zone and times without one"):
+            NaiveBayesClassifier().fit(table, CLASSES)
+    batches = [arrow(first), arrow(other)]
+    with pytest.raises(DataError, match=r"column 'a' holds .* in a batch; earlier batches held"):
+        NaiveBayesClassifier().fit(iter([batch.append_column("class", [CLASSES]) for batch in batches]), "class")
+
+
+def test_dates_beside_times_are_times():
+    """Arrow would take the type of the first cell, and cut the hours off."""
+    cells = [DAY, datetime.datetime(1970, 1, 1, 12), DAY, datetime.datetime(1970, 1, 2, 12)]
+    for order in ([0, 1, 2, 3], [1, 0, 3, 2]):
+        column = read_objects("a", np.array([cells[k] for k in order], dtype=object))
+        assert column.unit == "datetime"
+        assert column.values.tolist() == [[0, 43_200_000_000, 0, 129_600_000_000][k] for k in order]
 
 
 @pytest.mark.parametrize(("suffix", "options"), [(".parquet", []), (".parquet", ["--stream"]), (".csv", [])])

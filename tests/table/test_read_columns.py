@@ -13,12 +13,12 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from tanager import AdditiveClassifier, DataError, DataWarning, FileError, NaiveBayesClassifier, TANClassifier
+from tanager import AdditiveClassifier, DataError, DataWarning, NaiveBayesClassifier, TANClassifier
 from tanager.files.model_file import load_model, save_model
 from tanager.metrics.calibration import calibration
 from tanager.table import MDLPDiscretizer
 from tanager.table.columns import DictionaryColumn, NumericColumn, missing_cells
-from tanager.table.read_columns import read_columns
+from tanager.table.read_columns import read_columns, to_arrow
 
 CELLS = {
     "text": ["a", None, "b", "a"],
@@ -118,6 +118,7 @@ def dictionary(indices: list[int], values: list) -> pa.Table:
         (pl.DataFrame({"a\0": ["u", "v"]}), "column 'a.x00' of the polars frame has a NUL in its name"),
         (np.array([[10**30], [1]] * 6, dtype=object), "cannot be kept: 10000"),
         (pd.DataFrame({"a": pd.Categorical([10**30, 1] * 6)}), "cannot be kept: 10000"),
+        (pl.DataFrame({"a": [{"x\0": 1}] * 6}), "column 'a' holds Struct"),
         (np.array([["1e4000"], ["1"]] * 6).astype(np.longdouble), "contains infinity"),
         (pd.DataFrame({"a": [Decimal("Infinity"), Decimal(1)] * 6}), "cannot be kept"),
         (np.array([[LONE], ["y"]] * 6, dtype=object), "cannot be kept: 'x"),
@@ -285,13 +286,18 @@ def test_names_of_columns_and_texts_hold_every_character_of_unicode(tmp_path):
     np.testing.assert_array_equal(found.predict_proba(table), clf.predict_proba(table))
 
 
-def test_a_name_that_is_no_unicode_is_refused_in_one_line_where_it_would_be_written(tmp_path):
-    table = pd.DataFrame([[1.0], [2.0]] * 6, columns=pd.Index([LONE], dtype=object))
-    clf = NaiveBayesClassifier().fit(table, CLASSES)
-    np.testing.assert_array_equal(clf.predict_proba(table).argmax(axis=1), CLASSES)
-    with pytest.raises(FileError, match="not valid Unicode"):
-        save_model(clf, tmp_path / "model.json")
-    assert not list(tmp_path.iterdir())
+def test_names_and_labels_that_are_no_unicode_are_refused_before_anything_is_learnt():
+    """No file could hold them."""
+    labels = [LONE if label else "b" for label in CLASSES]
+    table = pd.DataFrame({"a": [1.0, 2.0] * 6})
+    for X, y, words in (
+        (pd.DataFrame([[1.0], [2.0]] * 6, columns=pd.Index([LONE], dtype=object)), CLASSES, "a column has the name"),
+        (table, labels, "the class column holds the label"),
+        (table, np.array(labels, dtype=object), "the class column holds the label"),
+        (table, pd.Series(CLASSES, name=LONE), "the class column has the name"),
+    ):
+        with pytest.raises(DataError, match=f"{words}.*not valid Unicode"):
+            NaiveBayesClassifier().fit(X, y)
 
 
 @pytest.mark.parametrize("values", [[2**53, 2**53 + 1], [-(2**63), 5], [2**64 - 1, 1]], ids=str)
@@ -389,3 +395,8 @@ def test_equal_weights_of_any_size_that_is_allowed_tell_separable_classes_apart(
         shares = clf.predict_proba(X)
         np.testing.assert_array_equal(shares.argmax(axis=1), CLASSES)
         assert shares.max(axis=1).min() > 0.85
+
+
+def test_what_arrow_has_no_type_for_is_in_an_arrow_table_by_its_value():
+    frame = pl.DataFrame({"a": pl.Series([10**30, 1], dtype=pl.Int128), "b": pl.Series([True, None], dtype=pl.Object)})
+    assert to_arrow(frame).to_pydict() == {"a": [1e30, 1.0], "b": [True, None]}

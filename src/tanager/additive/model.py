@@ -14,7 +14,7 @@ from tanager.additive.forest import BLOCK_ROWS, Forest, by_sets
 from tanager.arrays import Array, Codes
 from tanager.errors import DataError, OptionError
 from tanager.network import AnyNetwork
-from tanager.network.columns import HasColumns, Term
+from tanager.network.columns import HasColumns, Term, check_evidence
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.network.network import Network
 from tanager.parameters.protocol import ParameterTrace
@@ -174,6 +174,7 @@ class AdditiveModel(HasColumns):
 
     def evidence_codes(self, evidence: Mapping[str, Category] | None = None) -> Codes:
         """(1, n_attributes) the codes of a row that has these cells only."""
+        check_evidence(evidence)
         codes = np.array([self.n_states[:-1]], dtype=code_dtype(max(self.n_states)))
         for node, value in (evidence or {}).items():
             codes[0, self._attribute(node)] = self.code(node, value)

@@ -36,7 +36,8 @@ from tanager.table.read_columns import read_arrow, read_objects
 from tanager.table.schema import format_values
 from tanager.table.training_table import read_labels, target_name
 
-KINDS = {"date": "dates", "datetime": "times", "duration": "durations", "number": "numbers"}
+KINDS = {"date": "dates", "datetime": "times", "zoned": "times with a zone"}
+KINDS |= {"duration": "durations", "number": "numbers"}
 LONGEST_EXAMPLE = 24
 FEWEST_RARE_ROWS = 10
 """Columns with fewer rows outside their most common cell may be alike by chance."""

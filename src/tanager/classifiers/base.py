@@ -35,7 +35,7 @@ from tanager.metrics import Quality
 from tanager.missing.average import choose_rule
 from tanager.missing.rule import MissingRule
 from tanager.runtime.progress import working
-from tanager.runtime.resources import thread_limit
+from tanager.runtime.resources import check_whole, thread_limit
 from tanager.table.columns import RawTable
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
@@ -226,6 +226,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         return tags
 
     def _fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        check_whole("verbose", self.verbose)
         needs = self._row_needs()
         with thread_limit(self.n_jobs), working("Learning", shown=bool(self.verbose)):
             if is_stream(X):

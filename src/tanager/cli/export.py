@@ -70,10 +70,7 @@ def _languages() -> list[str]:
 
 
 def _renamed(pairs: Sequence[str]) -> dict[str, str]:
-    names = {}
     for pair in pairs:
-        column, equals, name = pair.partition("=")
-        if not equals:
+        if "=" not in pair:
             raise OptionError(f"--rename {pair!r} has no '='; expected COLUMN=NAME.")
-        names[column] = name
-    return names
+    return options.once("--rename", (pair.partition("=")[::2] for pair in pairs))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from tanager.metrics import Probabilities, Quality
     from tanager.table.schema import Category
 
+Name = TypeVar("Name")
+Value = TypeVar("Value")
 MODEL = "Model"
 HIDDEN_IN_START = ("engine", "device", "discretizer")
 WITH_OPTIONS = {"structure": "'kdb(k=3)'", "criterion": "'bdeu(ess=5)'", "parameters": "'frequency(alpha=2)'"}
@@ -250,13 +253,7 @@ class ModelOptions:
     def _monotone(self) -> dict[str, int] | None:
         if self.monotone is None:
             return None
-        directions = {}
-        for text in self.monotone:
-            name, _, direction = text.rpartition("=")
-            if not name or direction not in ("1", "+1", "-1", "0"):
-                raise OptionError(f"--monotone {text!r} is not valid; expected COLUMN=+1 or COLUMN=-1.")
-            directions[name] = int(direction)
-        return directions
+        return once("--monotone", map(_read_direction, self.monotone))
 
     def _parts(self) -> dict[str, Any]:
         """Structure, criterion and parameters: by name, or as objects where options are given, as in kdb(k=3)."""
@@ -275,12 +272,12 @@ class ModelOptions:
         classes = None
         if labels is not None:
             classes = sorted({label for label in labels.tolist() if label is not None}, key=str)
-        weights: dict[Any, float] = {}
+        weights: list[tuple[Any, float]] = []
         for text in self.class_weight:
             name, weight = read_class_number("--class-weight", text)
             number = int(name) if name.lstrip("-").isdigit() else name
-            weights[number if classes is None else find_class("--class-weight", name, classes)] = weight
-        return weights
+            weights.append((number if classes is None else find_class("--class-weight", name, classes), weight))
+        return once("--class-weight", weights)
 
     def _categorical_features(self, columns: Sequence[str]) -> str | list[str]:
         """Names separated by commas, unless the whole is a column's name."""
@@ -387,12 +384,7 @@ class WantedDecision:
         from tanager.decide.decision import read_costs, read_price
 
         if self.threshold is None:
-            costs: dict[tuple[Category, Category], float] = {}
-            for text in self.cost or ():
-                mistake, cost = _read_cost(text, classes)
-                if costs.setdefault(mistake, cost) != cost:
-                    words = f"--cost says twice, and differently, what {mistake[0]}:{mistake[1]} costs."
-                    raise OptionError(words, hint="give it once.")
+            costs = once("--cost", (_read_cost(text, classes) for text in self.cost or ()))
             return CostDecision(tuple(classes), read_costs(costs, classes), read_price(self.ask))
         name, threshold = read_class_number("--threshold", self.threshold)
         if not 0.0 <= threshold <= 1.0:
@@ -432,6 +424,24 @@ def _read_cost(text: str, classes: list[Category]) -> tuple[tuple[Category, Cate
     return (true, decided), cost
 
 
+def _read_direction(text: str) -> tuple[str, int]:
+    name, _, direction = text.rpartition("=")
+    if not name or direction not in ("1", "+1", "-1", "0"):
+        raise OptionError(f"--monotone {text!r} is not valid; expected COLUMN=+1 or COLUMN=-1.")
+    return name, int(direction)
+
+
+def once(option: str, pairs: Iterable[tuple[Name, Value]]) -> dict[Name, Value]:
+    """What a repeated option says of each name, which it may say once."""
+    values: dict[Name, Value] = {}
+    for name, value in pairs:
+        if name in values:
+            what = ":".join(map(str, name)) if isinstance(name, tuple) else name
+            raise OptionError(f"{option} says twice what holds for {what}.", hint="give it once.")
+        values[name] = value
+    return values
+
+
 def find_class(option: str, text: str, classes: Sequence[Category]) -> Category:
     """The class that is written so."""
     written: dict[str, Category] = {str(label): label for label in classes}
@@ -450,7 +460,19 @@ def read_class_number(option: str, text: str) -> tuple[str, float]:
 
 
 class Command(TyperCommand):
-    """A command whose help lists the registered names of model options, and imports what they name only then."""
+    """A command whose help lists the registered names of model options, and imports what they name only then.
+
+    An option that takes one value is given once: of several values nobody would see which one holds.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given: Counter[Any] = Counter(self.make_parser(ctx).parse_args(args=list(args))[2])
+        for option, times in given.items():
+            if times > 1 and not (option.multiple or option.is_flag):
+                raise OptionError(
+                    f"{option.opts[0]} is given {times} times, and takes one value.", hint="give it once."
+                )
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         names = registered_names()

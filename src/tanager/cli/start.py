@@ -48,6 +48,14 @@ def check(
     reading: options.Reading,
     class_column: options.OptionalClass = None,
     fix: Annotated[str | None, options.option("FILE", "Write a recipe for `fit --recipe` (JSON).", "--fix")] = None,
+    fixed: Annotated[
+        str | None,
+        options.option(
+            "FILE",
+            "Write the table after --recipe, --missing and --drop: .csv, .tsv, or .parquet, which keeps types.",
+            "--fixed",
+        ),
+    ] = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -61,17 +69,25 @@ def check(
       tanager check patients.xlsx --class outcome
       tanager check patients.xlsx --class outcome --fix recipe.json
       tanager check patients.xlsx --class outcome --recipe recipe.json
+      tanager check patients.xlsx --class outcome --recipe recipe.json --fixed fixed.parquet
       tanager check patients.csv --class outcome --drop name --missing unknown --json
     """
     from tanager.cli.training_data import check_file
     from tanager.files.json_file import RECIPE, save_recipe
+    from tanager.files.paths import check_output
+    from tanager.files.write_table import table_kind, table_suffix, write_table
 
+    if fixed is not None and fixed != "-":
+        table_suffix(fixed)
     with optional_output(fix, ".json", RECIPE, [data, reading.recipe], force) as path:
         with working(f"Checking {data}"):
-            checkup, recipe = check_file(data, class_column, reading)
+            checkup, recipe, table = check_file(data, class_column, reading)
+        if fixed is not None:
+            check_output(fixed, table_kind(table.column_names), reads=[data, reading.recipe], force=force)
+            write_table(table, fixed)
         if path is not None:
             save_recipe(recipe, path)
-    if fix == "-":
+    if "-" in (fix, fixed):
         return
     print(json.dumps({**checkup.to_dict(), "recipe": recipe.to_dict()}, indent=2) if as_json else checkup)
     if fix is not None and not as_json:
@@ -119,7 +135,7 @@ def start(
         raise DataError(f"{data!r} takes more than half of the memory that is left.", hint=hint)
     target, how = (class_column, "as --class says") if class_column else _find_class(data, reading)
     with working(f"Checking {data}"):
-        checkup, _ = check_file(data, target, reading)
+        checkup, _, _ = check_file(data, target, reading)
     _refuse_class(checkup)
     recipe, X, y, checked = _fix(data, target, reading, checkup)
     _print("Read", f"{data}{checkup.place}: {plural(X.num_rows, 'row')}, {plural(X.num_columns, 'attribute')}")

@@ -28,7 +28,7 @@ from tanager.table.binning import (
 from tanager.table.columns import kind_of
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import choose_categorical, encode_rows, without_class
-from tanager.table.read_columns import check_unique, read_named
+from tanager.table.read_columns import check_names, read_named
 from tanager.table.rows import EncodedBatch, Weights, join_blocks
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.training_table import (
@@ -90,7 +90,7 @@ def find_partitions(X: object, y: object, sample_weight: object = None) -> Parti
         check_has_column(like.columns, sample_weight, "with the rows' weights")
         like = like.drop(columns=sample_weight)
     names = tuple(map(str, like.columns))
-    check_unique(names)
+    check_names(names)
     if not names:
         raise DataError("the table has no column besides the class and the weights.")
     reader = Reader(names, target if isinstance(y, str) else None, sample_weight)
@@ -146,7 +146,7 @@ class Reader:
             if name is not None and name not in frame.columns:
                 raise DataError(f"there is no {what} column {name!r}.")
         attributes = [str(name) for name in frame.columns if name not in (self.column, self.weight)]
-        check_unique(attributes)
+        check_names(attributes)
         wrong = sorted(set(attributes).symmetric_difference(self.names))
         if wrong:
             what = "there is another column" if wrong[0] in attributes else "there is no column"

@@ -29,7 +29,7 @@ from tanager.missing.average import Imputation, choose_rule
 from tanager.missing.rule import MissingRule
 from tanager.network.log_joint import normalize_log
 from tanager.registry import check_option, nearest_first
-from tanager.table.schema import Category, ColumnSchema
+from tanager.table.schema import MOMENTS, Category, ColumnSchema
 from tanager.table.training_table import read_rows
 from tanager.uncertainty.posterior import AnyPosterior
 
@@ -438,7 +438,7 @@ def read_bound(bound: Bound, column: ColumnSchema) -> float | None:
     """An end of a stretch as a number of the column; a date as the microseconds since 1970 that the column holds."""
     if bound is None or (isinstance(bound, int | float) and np.isfinite(bound)):
         return bound
-    if isinstance(bound, str) and column.unit in ("date", "datetime"):
+    if isinstance(bound, str) and column.unit in MOMENTS:
         with contextlib.suppress(ValueError, OverflowError):
             date = np.datetime64(bound)
             moment = date.astype("M8[us]")

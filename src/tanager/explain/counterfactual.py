@@ -297,4 +297,5 @@ def _in_unit(value: float, column: ColumnSchema) -> Category:
     if column.unit == "number":
         return float(value)
     microseconds = datetime.timedelta(microseconds=int(np.ceil(value)))
-    return microseconds if column.unit == "duration" else datetime.datetime(1970, 1, 1) + microseconds
+    zone = datetime.UTC if column.unit == "zoned" else None
+    return microseconds if column.unit == "duration" else datetime.datetime(1970, 1, 1, tzinfo=zone) + microseconds

@@ -85,9 +85,8 @@ def _encoder(number: int, cells: Cells) -> list[str]:
         ]
     lines = [f"{head}double cell) {{", f"{INDENT}if (isnan(cell)) return {missing};"]
     lines += [f"{INDENT}if (isinf(cell)) return {REFUSED};"]
+    lines += [f"{INDENT}if (cell == {_number(float(key))}) return {code};" for key, code in cells.codes.items()]
     if column.kind == "categorical":
-        codes = cells.codes.items()
-        lines += [f"{INDENT}if (cell == {_number(float(key))}) return {code};" for key, code in codes]
         return [*lines, f"{INDENT}return {unseen};", "}", ""]
     if not column.cuts:
         return [*lines, f"{INDENT}return 0;", "}", ""]

@@ -1,7 +1,7 @@
 """A program as lists and names, which scripts read; the header of every export, and what languages refuse.
 
     {"columns": [{"name": "age", "states": 3, "missing": 3, "unseen": 3, "coarse": null, "text": false,
-                  "holds": "numbers", "cuts": [...], "categories": null or {category: state}}],
+                  "holds": "numbers", "cuts": null or [...], "codes": {cell: state}}],
      "hidden": 0, "intercept": [...], "missing": "looked up",
      "terms": [{"attributes": [0, 2], "steps": [6, 2], "child": null, "table": [...]}],
      "forest": null or {...}, "imputation": null or {...},
@@ -51,8 +51,8 @@ def _column(cells: Cells) -> Document:
         "coarse": column.coarse_codes.tolist() if column.groups else None,
         "text": cells.is_text,
         "holds": cells.holds,
-        "cuts": list(column.cuts),
-        "categories": cells.codes if column.kind == "categorical" else None,
+        "cuts": list(column.cuts) if column.kind == "numeric" else None,
+        "codes": cells.codes,
     }
 
 
@@ -107,14 +107,15 @@ def describe(program: Program) -> list[str]:
         f"An unseen category {'refuses the row' if refused else 'is an unknown cell'}.",
         MISSING_RULES[program.missing_rule],
         "Infinity refuses the row.",
-        "Dates and times are numbers of microseconds since 1970, durations of microseconds, in languages without them.",
+        "Dates and times are numbers of microseconds since 1970, durations of microseconds, in languages without them;",
+        "times with a zone are so in UTC.",
     ]
-    changed = [column.name for column in program.asked if column.name in program.missing_texts]
+    changed = [column.name for column in program.asked if column.name in program.missing_cells]
     if changed:
         lines += [
             f"The model was fitted to a preprocessed table. Cells of {_list(changed)} are read as its preprocessing",
-            "leaves them, and texts that it takes as missing are missing; any other text refuses the row.",
-            "In Python load_model(file).recipe_.apply(table) is the preprocessed table.",
+            "leaves them, and cells that it takes as missing are missing; any other text refuses the row.",
+            "`tanager check --recipe` with `--fixed` writes the preprocessed table.",
         ]
     if program.decision is not None:
         lines += [f"The class given is decided: {ascii_text(str(program.decision))}."]

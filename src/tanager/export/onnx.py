@@ -156,11 +156,13 @@ class _Graph:
             below = self.op("GreaterOrEqual", column.name, self.constant(np.array([column.cuts or (np.inf,)])))
             code = self._sum(below, None, axis)
         else:
+            code = self.constant(np.int64(unseen))
+        if cells.codes or column.kind == "categorical":
             numbers = np.array([float(key) for key in cells.codes] or [np.nan])
             equal = self.op("Equal", column.name, self.constant(numbers[np.newaxis]))
-            place = self._sum(equal, np.arange(len(numbers)), axis)
+            looked_up = self._sum(equal, np.array(list(cells.codes.values()) or [0]), axis)
             seen = self.op("Greater", self._sum(equal, None, axis), self.constant(np.int64(0)))
-            code = self.op("Where", seen, place, self.constant(np.int64(unseen)))
+            code = self.op("Where", seen, looked_up, code)
         for kind, state in (("IsNaN", missing), ("IsInf", REFUSED)):
             flag = self.op("Squeeze", self.op(kind, column.name), axis)
             code = self.op("Where", flag, self.constant(np.int64(state)), code)

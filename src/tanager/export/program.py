@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,11 +13,13 @@ import numpy as np
 
 from tanager.additive.forest import Forest
 from tanager.arrays import Array
-from tanager.check.preprocessing import Missing, Recipe
+from tanager.check.preprocessing import Date, Missing, Number, Recipe, Step
+from tanager.check.text_values import parse_number
 from tanager.decide import Decision
 from tanager.errors import OptionError
 from tanager.registry import list_names, nearest_first
 from tanager.table.columns import as_number
+from tanager.table.read_columns import check_unicode
 from tanager.table.schema import Category, ColumnSchema
 
 if TYPE_CHECKING:
@@ -26,7 +29,12 @@ if TYPE_CHECKING:
 
 MissingRule = Literal["looked up", "summed out", "averaged", "refused"]
 REFUSED = -1
-HOLDS = {"number": "numbers", "date": "dates", "datetime": "times", "duration": "durations"}
+FIXED_TABLE = (
+    "`tanager check DATA --recipe RECIPE --fixed fixed.parquet` writes the table after the recipe; "
+    "a model fitted to that table exports."
+)
+ZONED = "times with a zone"
+HOLDS = {"number": "numbers", "date": "dates", "datetime": "times", "zoned": ZONED, "duration": "durations"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,8 @@ class Cells:
     missing  the code of a missing cell
     unseen   the code of a category that training did not have
     codes    the code of each category as cells have it, text or a number (of dates and times the microseconds since
-             1970), then of each text that the preprocessing takes as missing; none where numbers are cut into bins
+             1970), then of each cell that the preprocessing takes as missing; any other cell of a numeric column has
+             the code of its bin
     """
 
     column: ColumnSchema
@@ -57,19 +66,26 @@ class Cells:
     @property
     def holds(self) -> str:
         """The type of the cells, in a word."""
-        if self.column.kind == "numeric":
-            return HOLDS[self.column.unit]
-        match self.column.categories[:1]:
-            case ():
-                return "nothing"
-            case (bool(),):
-                return "booleans"
-            case (str(),):
-                return "text"
-            case (int() | float(),):
-                return "numbers"
-            case _:
-                return "dates"
+        return type_of(self.column)
+
+
+def type_of(column: ColumnSchema) -> str:
+    """The type of the cells of a column, in a word."""
+    if column.kind == "numeric":
+        return HOLDS[column.unit]
+    match column.categories[:1]:
+        case ():
+            return "nothing"
+        case (bool(),):
+            return "booleans"
+        case (str(),):
+            return "text"
+        case (int() | float(),):
+            return HOLDS[column.unit]
+        case (datetime.datetime(tzinfo=datetime.tzinfo()),):
+            return ZONED
+        case _:
+            return "dates"
 
 
 @dataclass(frozen=True)
@@ -131,7 +147,7 @@ class Program:
                     "refused": the row has no probabilities; a state of its own for missing values is no unknown cell
     imputation      constants of the rule that averages (`MissingRule.constants`)
     unseen_refused  whether a category unseen in training refuses the row, too
-    missing_texts   for each column whose texts the preprocessing changes, the texts that it takes as missing
+    missing_cells   for each column that the preprocessing changes, the cells that it takes as missing
     decision        how the class given is decided; None for the first of the most probable ones
     """
 
@@ -144,7 +160,7 @@ class Program:
     missing_rule: MissingRule
     imputation: Mapping[str, Any] | None
     unseen_refused: bool
-    missing_texts: Mapping[str, tuple[str, ...]]
+    missing_cells: Mapping[str, tuple[str | float, ...]]
     decision: Decision | None = None
 
     @classmethod
@@ -174,7 +190,7 @@ class Program:
             missing_rule,
             constants.get("imputation"),
             clf.encoder_.unseen_is_error,
-            _missing_texts(clf.recipe_, columns, [column.name for column in renamed]),
+            _missing_cells(clf.recipe_, columns, [column.name for column in renamed]),
             clf.decision_,
         )
         return program._without_idle_columns() if missing_rule == "looked up" else program
@@ -220,11 +236,11 @@ class Program:
         """Where the preprocessing changes texts, an unseen one might be another spelling of a known category."""
         refusing = self.missing_rule == "refused"
         missing = REFUSED if refusing and column.empty_code == column.missing_code else column.empty_code
-        refusing = refusing or self.unseen_refused or column.name in self.missing_texts
+        refusing = refusing or self.unseen_refused or column.name in self.missing_cells
         keys = (each if isinstance(each, str) else as_number(each) for each in column.categories)
-        cells = Cells(column, missing, REFUSED if refusing else column.missing_code, {k: c for c, k in enumerate(keys)})
-        texts = self.missing_texts.get(column.name, ()) if cells.is_text else ()
-        return replace(cells, codes=cells.codes | {text: missing for text in texts if text not in cells.codes})
+        codes = {key: code for code, key in enumerate(keys)}
+        codes |= dict.fromkeys(self.missing_cells.get(column.name, ()), missing)
+        return Cells(column, missing, REFUSED if refusing else column.missing_code, codes)
 
     def _without_idle_columns(self) -> Program:
         """Only averaging and summing out look at cells that no number depends on; a model of none keeps a column.
@@ -282,12 +298,16 @@ def _tables(network: Network, means: Array | None) -> tuple[Array, tuple[Term, .
     return intercept, tuple(terms)
 
 
-def _rename(columns: Sequence[ColumnSchema], names: Mapping[str, str]) -> tuple[ColumnSchema, ...]:
+def _rename(columns: Sequence[ColumnSchema], names: object) -> tuple[ColumnSchema, ...]:
     known = [column.name for column in columns]
+    if not isinstance(names, Mapping) or not all(isinstance(name, str) for name in names.values()):
+        raise OptionError(f"rename={names!r} is not valid; expected a mapping from columns to names.")
     for name in names:
         if name not in known:
             nearest = list_names(nearest_first(name, known)[:5])
             raise OptionError(f"rename has {name!r}, which is no column of the model; the nearest are {nearest}.")
+    for name in names.values():
+        check_unicode(name, "rename gives the name")
     renamed = tuple(replace(column, name=names.get(column.name, column.name)) for column in columns)
     if len({column.name for column in renamed}) < len(renamed):
         raise OptionError("rename gives two columns the same name.", hint="every column needs a name of its own.")
@@ -305,12 +325,42 @@ def _one_model(clf: TableClassifier) -> LookedUpModel:
     return model
 
 
-def _missing_texts(recipe: Recipe, columns: Sequence[ColumnSchema], names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """By the name of each column whose texts a recipe changes: the texts that it takes as missing."""
-    found = {}
+def _missing_cells(
+    recipe: Recipe, columns: Sequence[ColumnSchema], names: Sequence[str]
+) -> dict[str, tuple[str | float, ...]]:
+    """By the name of each column that a recipe changes: the cells, texts or numbers, that it takes as missing."""
+    missing = {}
     for column, name in zip(columns, names, strict=True):
         steps = [step for step in recipe.steps if step.column == column.name]
-        texts = [text for step in steps if isinstance(step, Missing) for text in step.texts]
+        texts = [*recipe.missing, *(text for step in steps for text in _texts_of(step))]
         if steps or any(recipe.missing):
-            found[name] = tuple(text for text in dict.fromkeys([*recipe.missing, *texts]) if text)
-    return found
+            cells = (_as_cell(text, type_of(column)) for text in dict.fromkeys(texts) if text)
+            missing[name] = tuple(cell for cell in cells if cell is not None)
+            if both := [cell for cell in missing[name] if cell in column.categories]:
+                raise OptionError(
+                    f"the recipe takes {both[0]!r} in column {column.name!r} as missing, and makes it of other cells.",
+                    hint=FIXED_TABLE,
+                )
+    return missing
+
+
+def _texts_of(step: Step) -> tuple[str, ...]:
+    """The texts that a step takes as missing. One that reads a cell as another number or date is refused."""
+    plain = isinstance(step, Number) and (step.thousands, step.decimal, step.unit) == ("", ".", "")
+    if isinstance(step, Date) or (isinstance(step, Number) and not plain):
+        raise OptionError(
+            f"the recipe of the model reads {step.name}s from texts in column {step.column!r}, which no export does.",
+            hint=FIXED_TABLE,
+        )
+    return step.texts if isinstance(step, Missing) else step.missing if isinstance(step, Number) else ()
+
+
+def _as_cell(text: str, holds: str) -> str | float | None:
+    """The cell that is written so, in a column of what it holds; None where there is none."""
+    if holds in ("dates", "times", ZONED):
+        try:
+            moment = datetime.datetime.fromisoformat(text)
+        except ValueError:
+            return None
+        return as_number(moment) if (moment.tzinfo is None) == (holds != ZONED) else None
+    return text if holds == "text" else parse_number(text) if holds == "numbers" else None

@@ -18,9 +18,11 @@ TYPES = {
     "text": str,
     "dates": datetime.date,
     "times": datetime.date,
+    "times with a zone": datetime.datetime,
     "durations": datetime.timedelta,
-    "nothing": object,
 }
+MOMENTS = {"dates": False, "times": False, "times with a zone": True}
+"""Whether a moment has a zone."""
 EPOCH = datetime.datetime(1970, 1, 1)
 
 Model = Mapping[str, Any]
@@ -58,28 +60,45 @@ def decide(decision: Model | None, shares: Sequence[float]) -> int | None:
 
 def encode(column: Model, cell: object) -> int:
     """The state of a cell; the number of states for a missing one, -1 for one that refuses the row."""
+    holds, codes = column["holds"], column["codes"]
     if cell is None or cell != cell:
         return int(column["missing"])
-    if not isinstance(cell, TYPES[column["holds"]]):
-        raise TypeError(f"column {column['name']!r} holds {cell!r}; it held {column['holds']} in training")
-    number = as_number(cell)
-    if number in (inf, -inf):
+    if holds == "nothing":
+        return int(column["unseen"])
+    if not isinstance(cell, TYPES[holds]) or (holds in MOMENTS and is_zoned(cell) != MOMENTS[holds]):
+        raise TypeError(f"column {column['name']!r} holds {cell!r}; it held {holds} in training")
+    if holds == "text":
+        return int(codes.get(cell, column["unseen"]))
+    number = cell if holds in ("numbers", "booleans") else as_number(cell)
+    double = as_double(number)
+    if double in (inf, -inf):
         return REFUSED
-    if column["categories"] is not None:
-        return int(column["categories"].get(number, column["unseen"]))
-    return bisect_right(column["cuts"], float(number))  # a whole number is rounded as in a column of doubles
+    if column["cuts"] is None or number in codes:
+        return int(codes.get(number, column["unseen"]))
+    return bisect_right(column["cuts"], double)
+
+
+def is_zoned(cell: object) -> bool:
+    return getattr(cell, "tzinfo", None) is not None
+
+
+def as_double(number: Any) -> float:
+    """A whole number is rounded as in a column of doubles; one beyond them is infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return inf
 
 
 def as_number(cell: object) -> Any:
-    """Dates and times in microseconds since 1970, durations in microseconds; any other cell as it is."""
+    """Dates and times in microseconds since 1970, durations in microseconds."""
     if isinstance(cell, datetime.timedelta):
         return cell / datetime.timedelta(microseconds=1)
     if isinstance(cell, datetime.datetime):
         zoned = cell if cell.tzinfo is None else cell.astimezone(datetime.UTC)
         return (zoned.replace(tzinfo=None) - EPOCH) / datetime.timedelta(microseconds=1)
-    if isinstance(cell, datetime.date):
-        return as_number(datetime.datetime.combine(cell, datetime.time()))
-    return cell
+    assert isinstance(cell, datetime.date)
+    return as_number(datetime.datetime.combine(cell, datetime.time()))
 
 
 def is_missing(column: Model, code: int) -> bool:

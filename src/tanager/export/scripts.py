@@ -45,11 +45,10 @@ def write_javascript(program: Program) -> str:
     """`classes`, `predictProba(row)` and `predict(row)`."""
     refuse_values(program, "JavaScript")
     document = to_document(program)
-    # The categories of a column and their states in pairs: keys of an object would be text.
+    # Cells and their codes in pairs: keys of an object would be text.
     for column in document["columns"]:
-        if column["categories"] is not None:
-            pairs = column["categories"].items()
-            column["categories"] = [[int(key) if isinstance(key, bool) else key, code] for key, code in pairs]
+        pairs = column["codes"].items()
+        column["codes"] = [[int(key) if isinstance(key, bool) else key, code] for key, code in pairs]
     lines = "".join(f"  {key}: {_lines(value)},\n" for key, value in document.items())
     classes = _literal([_label(label) for label in program.labels])
     scripts = [_source(f"js/{name}.js") for name in ("numbers", *SCRIPTS[program.missing_rule], "model")]

@@ -18,15 +18,13 @@ from numpy.typing import NDArray
 
 from tanager.errors import OptionError
 from tanager.export.document import describe, refuse_values
-from tanager.export.program import LEFT_OUT, TAKEN, Cells, Program, Term
+from tanager.export.program import LEFT_OUT, TAKEN, ZONED, Cells, Program, Term, type_of
 from tanager.registry import check_option
+from tanager.table.read_columns import check_unicode
 from tanager.table.schema import Category
 
 MOST_ARGUMENTS = 100
-HOLDS: dict[str, Holds] = {"text": "text", "booleans": "boolean", "dates": "moment", "times": "moment"}
-
-SOURCE = "source"
-"""What the query calls the table."""
+HOLDS: dict[str, Holds] = {"text": "text", "booleans": "boolean", "dates": "moment", "times": "moment", ZONED: "zoned"}
 
 Column = tuple[str, str]
 """The name of a column of a step, and its expression."""
@@ -38,20 +36,35 @@ def write_sql(
     """The key, the class decided for, and a column P(class=label) for each label, of every row of a table."""
     refuse_values(program, "SQL", nul=True, labels=2**63)
     language = DIALECTS[check_option("dialect", dialect, DIALECTS)]
-    if language.ignores_case:
-        _refuse_cases([column.name for column in program.asked], dialect)
+    _refuse_columns(program, language, dialect)
     keys = (key,) if isinstance(key, str) else tuple(key)
     for option, name in [("table", table), *(("key", each) for each in keys or ("",)), ("view", view or "v")]:
         if not name or "\0" in name:
             raise OptionError(f"{option}={name!r} is no name that SQL has a place for.")
+        check_unicode(name, f"{option} is the name")
+    if len(set(keys)) < len(keys):
+        raise OptionError(f"key has {max(keys, key=keys.count)!r} twice.", hint="name every column of the key once.")
     return _Query(program, language, table, keys).write(view)
 
 
-def _refuse_cases(names: Sequence[str], dialect: str) -> None:
-    """Refuse columns whose names differ in nothing but case: to the engine they are one."""
+def _refuse_columns(program: Program, language: Dialect, dialect: str) -> None:
+    """Refuse columns that the engine cannot tell from others, or has no type for."""
     first: dict[str, str] = {}
-    for name in names:
-        if (other := first.setdefault(name.lower(), name)) != name:
+    for column in program.asked:
+        name = column.name
+        if not name:
+            raise OptionError("SQL has no place for a column without a name.", hint="rename={'': ...} gives it one.")
+        if name.lower() in language.row_numbers:
+            raise OptionError(
+                f"{dialect} has the number of a row under the name {name!r}, also in a table without such a column.",
+                hint=f"rename={{{name!r}: ...}} (--rename) says what it is called in the table.",
+            )
+        if type_of(column) == ZONED and not language.has_zones:
+            raise OptionError(
+                f"column {name!r} holds times with a zone, and {dialect} has no type for them.",
+                hint="duckdb and postgresql have one; or fit the model to times in UTC without a zone.",
+            )
+        if language.ignores_case and (other := first.setdefault(name.lower(), name)) != name:
             raise OptionError(
                 f"the columns {other!r} and {name!r} are one column to {dialect}, which ignores case.",
                 hint=f"rename={{{name!r}: ...}} (--rename) says what it is called in the table.",
@@ -89,15 +102,30 @@ class _Query:
         }
         lines = [f"-- {line}".rstrip() for line in describe(self.program)]
         lines += [] if view is None else [f"CREATE VIEW {self.dialect.name(view)} AS"]
-        # A step must not have the name of the table that is read.
-        prefix = next(f"step{n}" for n in count() if not self.table.lower().startswith(f"step{n}"))
-        texts, source = [], f"{self.dialect.name(self.table)} AS {SOURCE}"
+        texts, source = [], self._cells()
         for number, (name, columns) in enumerate(steps.items()):
             keys = [(f"k{k}", self._cell(key) if number == 0 else f"k{k}") for k, key in enumerate(self.keys)]
             body = ",\n".join(f"    {expression} AS {alias}" for alias, expression in (*keys, *columns))
-            texts.append(f"{prefix}_{name}{self.dialect.materialized} (\n  SELECT\n{body}\n  FROM {source}\n)")
-            source = f"{prefix}_{name}"
+            texts.append(f"{self.prefix}_{name}{self.dialect.materialized} (\n  SELECT\n{body}\n  FROM {source}\n)")
+            source = f"{self.prefix}_{name}"
         return "\n".join([*lines, "WITH " + ",\n".join(texts), *self._results(), f"FROM {source};\n"])
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """The columns of the table that are asked for."""
+        return list(dict.fromkeys([*self.keys, *(column.name for column in self.program.asked)]))
+
+    @cached_property
+    def prefix(self) -> str:
+        """What the names of steps and cells begin with, and no name of the table and its columns."""
+        names = [name.lower() for name in (self.table, *self._names)]
+        return next(f"step{n}" for n in count() if not any(name.startswith(f"step{n}") for name in names))
+
+    def _cells(self) -> str:
+        """The cells under names that the table does not have, so that an absent column is nothing but an error."""
+        source = f"{self.prefix}_table"
+        named = (f"{self.dialect.column(source, name)} AS {self._cell(name)}" for name in self._names)
+        return f"(SELECT {', '.join(named)} FROM {self.dialect.rows(self.table)} AS {source}) AS {self.prefix}_cells"
 
     def _decision_steps(self) -> dict[str, list[Column]]:
         """The expected cost of each option, and the first option of the least cost; NULL where a person is asked."""
@@ -147,8 +175,7 @@ class _Query:
         return states
 
     def _cell(self, name: str) -> str:
-        """A column of the table: without the table's name, SQLite takes the name of an absent column as a text."""
-        return f"{SOURCE}.{self.dialect.name(name)}"
+        return f"{self.prefix}_{self._names.index(name)}"
 
     def _state(self, cells: Cells) -> str:
         dialect, kind, column, missing = self.dialect, HOLDS.get(cells.holds, "number"), cells.column, cells.missing
@@ -160,6 +187,9 @@ class _Query:
             questions += [] if nan is None else [f"WHEN {nan} THEN {missing}"]
             questions.append(f"WHEN {value} IN ({dialect.number(inf)}, {dialect.number(-inf)}) THEN -1")
         if column.kind == "numeric":
+            questions += [
+                f"WHEN {value} = {dialect.number(float(key))} THEN {code}" for key, code in cells.codes.items()
+            ]
             state = ask_bin([dialect.number(cut) for cut in column.cuts], value)
         else:
             keys = sorted(cells.codes.items())
@@ -234,17 +264,18 @@ class _Query:
         return unique
 
 
-Holds = Literal["number", "boolean", "moment", "text"]
-"""The type of the cells of a column; a moment is a date or a time."""
+Holds = Literal["number", "boolean", "moment", "zoned", "text"]
+"""The type of the cells of a column; a moment is a date or a time without a zone."""
 
 
 TYPES: dict[Holds, str] = {
     "number": "^(U?(tiny|small|big|huge)?int(eger)?$|real|float|double|decimal|numeric|bool)",
     "boolean": "^bool",
-    "moment": "^(date|timestamp)",
-    "text": "^(U?(tiny|small|big|huge)?int|real|float|double|decimal|numeric|bool|date|time)",
+    "moment": "^(date|timestamp[_a-z]*( without time zone)?)$",
+    "zoned": "^timestamp with time zone$",
+    "text": "^((var)?char|text|character( varying)?|name|.char.|enum[(].*[)])$",
 }
-"""Beginnings of the names of types in DuckDB and PostgreSQL, in either case; for text those of other types."""
+"""Names of types in DuckDB and PostgreSQL, in either case."""
 
 
 class Dialect(ABC):
@@ -253,6 +284,8 @@ class Dialect(ABC):
     collation     in which texts are compared by their bytes
     materialized  the word that keeps a step from being written into the next one, where it would be computed again
     ignores_case  whether names of columns in quotes are the same in either case
+    row_numbers   names that stand for the number of a row where the table has no such column
+    has_zones     whether there are times with a zone
     longest_name  bytes of a name
     most_columns  of a result
     """
@@ -260,11 +293,21 @@ class Dialect(ABC):
     collation = '"C"'
     materialized = " AS MATERIALIZED"
     ignores_case = True
+    row_numbers: frozenset[str] = frozenset()
+    has_zones = True
     longest_name: int | None = None
     most_columns = 1_600
 
     def name(self, text: str) -> str:
         return '"' + text.replace('"', '""') + '"'
+
+    def rows(self, table: str) -> str:
+        """What stands for a table: its columns, and nothing else that a name might be taken for."""
+        return f"(SELECT * FROM {self.name(table)})"
+
+    def column(self, source: str, name: str) -> str:
+        """A column; after the name of its table an absent one would be a function, or a field of a structure."""
+        return self.name(name)
 
     def text(self, text: str) -> str:
         return "'" + text.replace("'", "''") + "'"
@@ -309,6 +352,14 @@ class SQLite(Dialect):
     """A column may hold cells of any type; texts are dates; the functions of arithmetic are built in since 3.35."""
 
     collation = "BINARY"
+    row_numbers = frozenset(["rowid", "oid", "_rowid_"])
+    has_zones = False
+
+    def rows(self, table: str) -> str:
+        return self.name(table)
+
+    def column(self, source: str, name: str) -> str:
+        return f"{source}.{self.name(name)}"  # by itself the name of an absent column would be a text
 
     def number(self, value: float) -> str:
         if isinf(value):
@@ -336,11 +387,13 @@ class SQLite(Dialect):
             return f"typeof({column}) NOT IN ('integer', 'real')"
         if holds == "text":
             return f"typeof({column}) <> 'text'"
-        # A zone, or what is no date at all.
-        tail = f"substr({column}, 20, 1) <> '.' OR substr({column}, 21) GLOB '*[^0-9]*' OR length({column}) > 26"
+        # What is written otherwise than SQLite would write it: a zone, 30 February, 24 o'clock, or no date at all.
+        head, fraction = f"substr({column}, 1, 19)", f"substr({column}, 21)"
+        written = f"substr(strftime('%Y-%m-%d %H:%M:%S', {head}, '+0 days'), 1, length({head}))"
+        tail = f"substr({column}, 20, 1) <> '.' OR {fraction} GLOB '*[^0-9]*' OR length({column}) > 26"
         return (
-            f"typeof({column}) <> 'text' OR {column} NOT GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' "
-            f"OR strftime('%s', substr({column}, 1, 19)) IS NULL OR (length({column}) > 19 AND ({tail}))"
+            f"typeof({column}) <> 'text' OR {written} IS NOT replace({head}, 'T', ' ') "
+            f"OR (length({column}) > 19 AND ({tail}))"
         )
 
     def as_number(self, column: str, holds: Holds) -> str:
@@ -374,10 +427,11 @@ class DuckDB(Dialect):
         return text if "e" in text else f"{text}e0"
 
     def is_wrong(self, column: str, holds: Holds) -> str:
-        return f"regexp_matches(typeof({column}), '{TYPES[holds]}', 'i') <> {holds != 'text'}"
+        wrong = f"NOT regexp_matches(typeof({column}), '{TYPES[holds]}', 'i')"
+        return f"{wrong} OR NOT isfinite({column})" if holds in ("moment", "zoned") else wrong
 
     def as_number(self, column: str, holds: Holds) -> str:
-        if holds == "moment":
+        if holds in ("moment", "zoned"):
             return f"CAST(epoch_us({column}) AS DOUBLE)"
         return f"CAST({column} AS DOUBLE)"
 
@@ -392,10 +446,14 @@ class PostgreSQL(Dialect):
     longest_name = 63
 
     def is_wrong(self, column: str, holds: Holds) -> str:
-        return f"(CAST(pg_typeof({column}) AS TEXT) ~* '{TYPES[holds]}') <> {holds != 'text'}"
+        kind = f"pg_typeof({column})"
+        wrong = f"CAST({kind} AS TEXT) !~* '{TYPES[holds]}'"
+        if holds == "text":  # or an enumeration: types that somebody made, but for arrays, have numbers from 16384 on
+            return f"{wrong} AND (CAST({kind} AS OID) < 16384 OR CAST({kind} AS TEXT) LIKE '%[]')"
+        return f"{wrong} OR NOT isfinite({column})" if holds in ("moment", "zoned") else wrong
 
     def as_number(self, column: str, holds: Holds) -> str:
-        if holds == "moment":
+        if holds in ("moment", "zoned"):
             return f"CAST(EXTRACT(EPOCH FROM {column}) * 1000000 AS DOUBLE PRECISION)"
         if holds == "boolean":  # which has no cast to a double; a number has another text unless it is 0 or 1
             cases = "WHEN 'true' THEN 1 WHEN 'false' THEN 0 WHEN '1' THEN 1 WHEN '0' THEN 0 ELSE 2"

@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,10 @@ from tanager.decide.classifiers import FixedDecisionClassifier
 from tanager.errors import OptionError
 from tanager.export.c import write_c
 from tanager.export.document import MARK
-from tanager.export.excel import is_empty_workbook, write_excel
 from tanager.export.onnx import write_onnx
 from tanager.export.program import Program
-from tanager.export.scorecard import write_scorecard
 from tanager.export.scripts import write_javascript, write_python
+from tanager.export.sheets import is_empty_workbook, write_excel, write_scorecard
 from tanager.export.sql import write_sql
 from tanager.files.paths import OutputKind, atomic_write, begins_with, check_writable
 from tanager.registry import check_option
@@ -51,6 +51,11 @@ TARGETS: dict[str, Target] = {
     "scorecard": Target(write_scorecard, ".csv", b"attribute,state,[^\n]*\n"),
     "excel": Target(write_excel, ".xlsx", None),
 }
+
+
+KINDS: dict[str, tuple[type, str]] = {"double": (Real, "a number"), "even": (Real, "a number")}
+KINDS |= {"rows": (Integral, "a whole number")}
+"""The types of options that are no text."""
 
 
 def write_export(
@@ -104,7 +109,12 @@ def _options(to: str, target: Target, options: Mapping[str, object]) -> dict[str
     """The options chosen, if the language has them; those it needs must be there."""
     known = inspect.signature(target.write).parameters
     chosen = {name: value for name, value in options.items() if value is not None}
-    for name in chosen:
+    for name, value in chosen.items():
+        if name == "key" and isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+            continue
+        kind, words = KINDS.get(name, (str, "text"))
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise OptionError(f"{name}={value!r} is not valid; expected {words}.")
         if name not in known:
             raise OptionError(
                 f"to={to!r} has no option {name!r}.", hint=f"it has {', '.join(list(known)[1:]) or 'none'}."

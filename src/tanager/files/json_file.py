@@ -72,9 +72,14 @@ def parse_json(content: bytes) -> Json:
         return found
 
     try:
-        document: Json = json.loads(content, parse_constant=refuse_constant, parse_int=whole, object_pairs_hook=once)
+        text = content.decode(json.detect_encoding(content))
+        document: Json = json.loads(text, parse_constant=refuse_constant, parse_int=whole, object_pairs_hook=once)
+        if "\\ud" in text.lower():  # perhaps half of a surrogate pair
+            json.dumps(document, ensure_ascii=False).encode()
     except UnicodeDecodeError:
         raise DocumentError("it is not JSON (not UTF-8 text)") from None
+    except UnicodeEncodeError:
+        raise DocumentError("it holds a text that is not valid Unicode") from None
     except ValueError as error:
         raise DocumentError(f"it is not JSON, or was cut short ({error})") from None
     return document

@@ -59,9 +59,8 @@ from tanager.files.model_documents import (
     write_quality,
     write_trace,
 )
-from tanager.files.model_of_0_2 import as_format_3, imputation_of_0_2, is_network_of_0_2
 from tanager.metrics import Quality
-from tanager.missing.average import LARGEST_CORRECTION, MISSING, N_DRAWS, Imputation, choose_rule
+from tanager.missing.average import LARGEST_CORRECTION, MISSING, N_DRAWS, Imputation, choose_rule, learn_imputation
 from tanager.missing.rule import MissingRule
 from tanager.network.document import (
     DocumentError,
@@ -84,12 +83,14 @@ from tanager.network.document import (
 from tanager.network.mixture import MixtureNetwork, TreeAverageNetwork
 from tanager.network.network import Network
 from tanager.parameters import PARAMETERS
+from tanager.parameters.protocol import ParameterTrace
 from tanager.registry import check_option, resolve
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES, Step
 from tanager.structure.averaged import Subsumption
 from tanager.table.discretizer import MDLPDiscretizer, choose_discretizer
 from tanager.table.encoder import TableEncoder
+from tanager.table.rows import EncodedBatch
 from tanager.table.schema import Category, ColumnSchema, TableSchema
 from tanager.table.training_table import check_class_weight
 from tanager.version import __version__
@@ -481,3 +482,39 @@ def known_parts() -> dict[str, type]:
     """Parts by the name of their class; those of a user's own once they have a line in a registry."""
     registered = (*STRUCTURES.values(), *SCORES.values(), *PARAMETERS.values())
     return PUBLISHED | {part.__name__: part for part in registered if inspect.isclass(part)}
+
+
+def is_network_of_0_2(document: Json) -> bool:
+    """Additive models of 0.2 have "effects": they are another model, and are not read."""
+    return isinstance(document, dict) and document.get("format") == MODEL_FORMAT - 1 and "effects" not in document
+
+
+def as_format_3(document: Json) -> Json:
+    """The document with today's keys, without the trace of its learner and without options that learners have lost."""
+    content = mapping(document, "the document")
+    trace, options = mapping(content.get("trace"), "trace"), mapping(content.get("options"), "options")
+    parameters = options.get("parameters")
+    if isinstance(parameters, dict) and parameters.get("part") == "Conditional":
+        inner = mapping(parameters.get("options"), "options.parameters")
+        kept: dict[str, Json] = {key: value for key, value in inner.items() if key != "penalty"}
+        options = {**options, "parameters": {**parameters, "options": kept}}
+    return {
+        "subsumption": [],
+        **content,
+        "format": MODEL_FORMAT,
+        "options": options,
+        "trace": {**trace, "parameters": {"kind": ParameterTrace.__name__}},
+    }
+
+
+def imputation_of_0_2(model: Network, filling: Json, class_count: Array) -> Imputation:
+    """What unknown cells may hold, by the P(attribute | class) of "filling", which was a tree of frequencies."""
+    tree = read_network_parts(model.columns, mapping(filling, "filling"), model.columns[-1].name)
+    target = len(tree.nodes) - 1
+    by_class: dict[int, Array] = {}
+    for node in (node for node in tree.dag.order if node != target):
+        cells = tree.tables[node].reshape(-1, tree.n_states[-1], tree.n_states[node])
+        above = next((by_class[parent] for parent in tree.dag.parents[node] if parent != target), None)
+        by_class[node] = cells[0] if above is None else np.einsum("cp,pcx->cx", above, cells)
+    counts = [(by_class[node] * class_count[:, np.newaxis]).T for node in range(target)]
+    return learn_imputation(model, EncodedBatch.empty(model.n_states), class_count, counts, range(target + 1))

@@ -19,7 +19,6 @@ import pyarrow.parquet
 
 from tanager.errors import FileError, MemoryLimitError
 from tanager.files.compressed import PIECE, open_text, table_bytes, unzipped
-from tanager.files.find_header import read_header
 from tanager.files.paths import check_regular, reason
 from tanager.files.read_arff import read_arff
 from tanager.files.read_csv import (
@@ -31,6 +30,7 @@ from tanager.files.read_csv import (
     parse_options,
     read_csv,
     read_csv_bytes,
+    read_header,
     read_options,
     times_as_durations,
     warn_marks,
@@ -67,13 +67,25 @@ def read_table(path: str | os.PathLike[str], cells: CellRules = PLAIN) -> pa.Tab
     empty cell is missing, and so are the texts in `cells.missing`; in ARFF "?" is missing too. A column of digits holds
     integers, a column of numbers floats; dates, times and booleans are recognised; an ARFF header declares the types.
     """
+    try:
+        return _read_table(path, cells)
+    except MemoryError as error:
+        size = "" if os.fspath(path) == "-" else f" of {os.path.getsize(path) / 2**20:,.1f} MiB"
+        raise MemoryLimitError(
+            f"the table in {os.fspath(path)!r}{size} does not fit in memory: {available_memory() / 2**30:.1f} GiB "
+            "are left.",
+            hint="convert it to Parquet, which is read batch by batch; or give fewer rows or columns.",
+        ) from error
+
+
+def _read_table(path: str | os.PathLike[str], cells: CellRules) -> pa.Table:
     if os.fspath(path) == "-":
         return check_names(read_csv_bytes(sys.stdin.buffer.read(), "standard input", cells), "standard input")
     kind = table_format(path)
     file = check_regular(path)
     if kind == "zip":
         with unzipped(file, _is_table) as member:
-            return read_table(member, cells)
+            return _read_table(member, cells)
     if kind == "parquet":
         table = read_parquet(file)
     elif kind == "arff":
@@ -266,10 +278,8 @@ def read_parquet(file: Path) -> pa.Table:
         # In pieces: an array holds 2 GiB of text.
         pieces = [piece for batch in table.to_batches() for piece in split_texts(batch)]
         return pa.Table.from_batches(pieces, table.schema).cast(schema)
-    except MemoryLimitError:
+    except (MemoryLimitError, MemoryError):  # where a count in the file was too small
         raise
-    except MemoryError as error:  # a count in the file was too small
-        raise MemoryLimitError(f"file {str(file)!r} does not fit in the memory that is left.") from error
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FileError(
             f"{str(file)!r} is not a complete Parquet file: {reason(error)}.", hint="write or copy it again."

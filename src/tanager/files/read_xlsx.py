@@ -21,9 +21,8 @@ import pyarrow as pa
 
 from tanager.errors import DataWarning, FileError, TanagerError
 from tanager.files.compressed import BROKEN_ARCHIVE, check_unpacked
-from tanager.files.find_header import MAX_LINES, find_header
 from tanager.files.paths import reason
-from tanager.files.read_csv import HEADER_ROW, INSTALL, CellRules, read_csv_bytes
+from tanager.files.read_csv import HEADER_ROW, INSTALL, MAX_LINES, CellRules, find_header, read_csv_bytes
 from tanager.registry import check_option, list_names
 
 if TYPE_CHECKING:

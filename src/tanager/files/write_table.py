@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -65,7 +65,7 @@ def table_kind(names: Sequence[str]) -> OutputKind:
                 return pyarrow.parquet.read_schema(file).names == list(names)
             except pa.ArrowException:
                 return False
-        header = _lines([names], DELIMITERS[suffix])
+        header = write_lines([names], DELIMITERS[suffix]).encode()
         with file.open("rb") as stream:
             return stream.read(len(header)) == header
 
@@ -105,11 +105,12 @@ def _text_writer(stream: BinaryIO, delimiter: str) -> WriteRows:
         # pyarrow before version 23 puts quotes around every name, and "needed" around every text; they are in the way
         # of people and small tools, so here they stand only where they must.
         if not begun:
-            stream.write(_lines([table.column_names], delimiter))
+            stream.write(write_lines([table.column_names], delimiter).encode())
             begun = True
         if table.num_columns == 1 and table.column(0).null_count:
             # Missing cells of a column alone are quotes: readers skip a line of nothing and lose count of the rows.
-            stream.write(_lines(([cell] for cell in table.column(0).to_pylist()), delimiter))
+            cells = ([cell] for cell in table.column(0).to_pylist())
+            stream.write(write_lines(cells, delimiter).encode())
             return
         style = "needed" if _has_special_text(table, delimiter) else "none"
         options = pyarrow.csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=style)
@@ -118,10 +119,13 @@ def _text_writer(stream: BinaryIO, delimiter: str) -> WriteRows:
     return write
 
 
-def _lines(rows: Iterable[Sequence[object]], delimiter: str) -> bytes:
+def write_lines(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
+    """Rows as CSV; a cell with a carriage return, which some Pythons leave bare, is in quotes with all of its row."""
     lines = io.StringIO()
-    csv.writer(lines, delimiter=delimiter, lineterminator="\n").writerows(rows)
-    return lines.getvalue().encode()
+    for row in rows:
+        style: Literal[0, 1] = csv.QUOTE_ALL if any("\r" in str(cell) for cell in row) else csv.QUOTE_MINIMAL
+        csv.writer(lines, delimiter=delimiter, lineterminator="\n", quoting=style).writerow(row)
+    return lines.getvalue()
 
 
 def _plain(table: pa.Table) -> pa.Table:

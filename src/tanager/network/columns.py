@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +16,12 @@ from tanager.table.schema import Category, ColumnSchema
 
 Term = tuple[int, ...]
 """The attributes an addend of the log odds is put down to: one, or two for the effect of a pair."""
+
+
+def check_evidence(evidence: object) -> None:
+    """Refuse evidence that is no mapping."""
+    if evidence is not None and not isinstance(evidence, Mapping):
+        raise OptionError(f"evidence={evidence!r:.80} is not valid; expected a mapping from names to values.")
 
 
 class HasColumns(PicklesFields):

@@ -163,7 +163,8 @@ def _groups(document: Json, n_bins: int, where: str) -> tuple[int, ...]:
 def _categories(document: Json, where: str) -> tuple[Category, ...]:
     values = [from_json(value, where, {}) for value in sequence(document, where)]
     types = set(map(type, values))
-    if not any(types <= valid for valid in CATEGORY_TYPES):
+    zoned = {getattr(value, "tzinfo", None) is not None for value in values}
+    if not any(types <= valid for valid in CATEGORY_TYPES) or len(zoned) > 1:
         raise DocumentError(f"{where} must all be texts, booleans, numbers, dates or times")
     if types <= {int, float}:
         codes = numbers(cast(Json, values), where)

@@ -15,7 +15,7 @@ from tanager.arrays import Array, Codes, Ints
 from tanager.counts.family import Family, strides
 from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.html_table import html_table
-from tanager.network.columns import HasColumns
+from tanager.network.columns import HasColumns, check_evidence
 from tanager.network.inference.junction_tree import JunctionTree, contradicting_nodes
 from tanager.network.log_joint import LogJoint
 from tanager.registry import check_option
@@ -317,6 +317,7 @@ class Network(HasColumns):
 
     def _evidence_codes(self, evidence: Mapping[str, Category]) -> Ints:
         """One row (1, n_nodes) with the evidence present."""
+        check_evidence(evidence)
         codes = np.array([self.n_states])
         for node, value in evidence.items():
             codes[0, self.number(node)] = self.code(node, value)

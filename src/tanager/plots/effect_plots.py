@@ -15,7 +15,7 @@ from tanager.classifiers.base import TableClassifier
 from tanager.errors import OptionError
 from tanager.explain.explanation import network_of
 from tanager.plots.charts import BLUE, FONT_SIZE, LINE_COLOUR, ORANGE, TEXT_COLOUR, draw_heatmap, shorten, text_inches
-from tanager.table.schema import MISSING_LABEL, Category, ColumnSchema, Unit, format_values
+from tanager.table.schema import MISSING_LABEL, MOMENTS, Category, ColumnSchema, Unit, format_values
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -237,7 +237,7 @@ def bin_edges(column: ColumnSchema, logarithmic: bool) -> Array:
     At least 3 % of the range of the cuts, and not beyond zero where all cuts are on one side of it.
     """
     cuts = np.array(column.cuts)
-    if column.unit in ("date", "datetime"):
+    if column.unit in MOMENTS:
         cuts = cuts / DAY  # as matplotlib has dates
     scaled = np.log(cuts) if logarithmic else cuts
     if len(scaled) == 1:
@@ -271,7 +271,7 @@ def _set_ticks(ax: Axes, unit: Unit) -> None:
 
     if unit == "number" and ax.get_xscale() == "linear":
         ax.locator_params(axis="x", nbins=6)
-    if unit in ("date", "datetime"):
+    if unit in MOMENTS:
         locator = AutoDateLocator(maxticks=6)  # type: ignore[no-untyped-call]
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]

@@ -10,10 +10,13 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
+from numbers import Integral
 from pathlib import Path
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+from tanager.errors import OptionError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -23,9 +26,17 @@ _n_jobs: ContextVar[int | None] = ContextVar("n_jobs", default=None)
 UNKNOWN = 1 << 62
 
 
+def check_whole(option: str, value: object) -> None:
+    """Refuse a value that is no whole number."""
+    if not isinstance(value, Integral):
+        raise OptionError(f"{option}={value!r} is not valid; expected a whole number.")
+
+
 @contextmanager
 def thread_limit(n_jobs: int | None) -> Iterator[None]:
     """Use this many threads inside: `None` and -1 mean every core, -2 all but one, and so on."""
+    if n_jobs is not None:
+        check_whole("n_jobs", n_jobs)
     token = _n_jobs.set(n_jobs)
     try:
         yield

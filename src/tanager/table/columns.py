@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Codes
 from tanager.errors import DataError
-from tanager.table.schema import Category, ColumnSchema, Unit
+from tanager.table.schema import MOMENTS, Category, ColumnSchema, Unit
 
 Numbers = NDArray[Any]
 """Integers or floats of any width, as the table has them."""
@@ -24,7 +24,9 @@ Numbers = NDArray[Any]
 # a process that is told to give memory back at once, as Dask's workers are.
 BLOCK_ROWS = 1 << 13
 MICROSECONDS_OF_YEAR = 365.2425 * 86_400_000_000
-UNIT_KINDS: dict[Unit, str] = {"number": "numbers", "date": "dates", "datetime": "dates", "duration": "durations"}
+UNIT_KINDS: dict[Unit, str] = {"number": "numbers", "date": "dates", "datetime": "dates"}
+UNIT_KINDS |= {"zoned": "times with a zone", "duration": "durations"}
+MOMENT_KINDS = {UNIT_KINDS[unit] for unit in MOMENTS}
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,8 @@ def _kind_of_categories(categories: Sequence[Category]) -> str:
             return "booleans"
         case str():
             return "text"
+        case datetime.datetime(tzinfo=datetime.tzinfo()):
+            return UNIT_KINDS["zoned"]
         case datetime.date():
             return "dates"
     return "numbers"
@@ -133,7 +137,7 @@ def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
     if not check_same_type(column, schema):
         return np.full(len(missing_cells(column)), schema.empty_code)
     if isinstance(column, DictionaryColumn):
-        if schema.kind == "categorical" and _kind_of_categories(schema.categories) != "dates":
+        if schema.kind == "categorical" and _kind_of_categories(schema.categories) not in MOMENT_KINDS:
             return _encode_categories(column, schema)
         # Booleans, numbers or dates; a date and a time of one moment are equal as numbers only.
         numbers = [float(as_number(category)) for category in column.dictionary]
@@ -159,8 +163,8 @@ def _encode_categories(column: DictionaryColumn, schema: ColumnSchema) -> NDArra
 def check_same_type(column: Column, schema: ColumnSchema) -> bool:
     """Whether a column holds values, which must be of the kind it was learnt with.
 
-    Numbers and booleans are converted into each other where nothing is lost, as are dates and times. A column without a
-    value has no kind, however it is declared.
+    Numbers and booleans are converted into each other where nothing is lost, as are dates and times, but no times with
+    a zone into times without one. A column without a value has no kind, however it is declared.
     """
     expected = "numbers" if schema.kind == "numeric" else _kind_of_categories(schema.categories)
     if expected == "numbers":
@@ -175,10 +179,14 @@ def check_same_type(column: Column, schema: ColumnSchema) -> bool:
     if missing_cells(column).all():
         return False
     example = f" ({column.dictionary[0]!r})" if isinstance(column, DictionaryColumn) else ""
+    hint = "convert the column to the type used in training, or refit with categorical_features naming it."
+    if {held, expected} == MOMENT_KINDS:
+        held, expected = (f"{kind} without a zone" if kind == "dates" else kind for kind in (held, expected))
+        hint = "give the column the zone that it is of, or take it away, as in training."
     raise DataError(
         f"column {column.name!r} of the table to predict holds {held}{example}; it held {expected} when the model was "
         "fitted.",
-        hint="convert the column to the type used in training, or refit with categorical_features naming it.",
+        hint=hint,
     )
 
 
@@ -206,9 +214,10 @@ def _encode_numbers(values: Numbers, schema: ColumnSchema) -> NDArray[np.integer
 
 
 def _as_category(value: float, unit: Unit) -> Category:
-    if unit == "date" or unit == "datetime":
+    if unit in MOMENTS:
         try:
-            moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value)
+            zone = datetime.UTC if unit == "zoned" else None
+            moment = datetime.datetime(1970, 1, 1, tzinfo=zone) + datetime.timedelta(microseconds=value)
         except OverflowError:
             year = 1970 + value / MICROSECONDS_OF_YEAR
             raise DataError(
@@ -224,7 +233,8 @@ def as_number(category: Category) -> float:
     if isinstance(category, datetime.date):
         moment = datetime.datetime.combine(category, datetime.time())
         moment = category if isinstance(category, datetime.datetime) else moment
-        return (moment.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)) / datetime.timedelta(microseconds=1)
+        moment = moment if moment.tzinfo is None else moment.astimezone(datetime.UTC).replace(tzinfo=None)
+        return (moment - datetime.datetime(1970, 1, 1)) / datetime.timedelta(microseconds=1)
     return category  # type: ignore[return-value]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import math
 import numbers
 import sys
@@ -80,8 +81,12 @@ def _from_native(X: Any) -> nw.DataFrame[Any]:
 
 
 def _to_arrow(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
+    series = _narrow(series)
     with contextlib.suppress(*UNREADABLE):
-        return series.to_arrow()
+        if series.dtype != nw.Object and not _holds_objects(series):
+            return series.to_arrow()
+        objects = _objects_of(series)  # for which polars gives their addresses
+        return _read_moments(str(series.name), objects, pa.array(objects, from_pandas=True))
     try:
         return pa.array([as_written(cell) for cell in series.to_list()], pa.string())
     except UnicodeError:
@@ -102,7 +107,7 @@ def _read_frame(X: Any) -> RawTable:
     try:
         frame = _from_native(X)
         names = [str(name) for name in frame.columns]
-        check_unique(names)
+        check_names(names)
     except nw.exceptions.DuplicateError as error:
         words = " ".join(str(error).split())
         raise DataError(f"the table has two columns of the same name: {words}", hint="rename one.") from None
@@ -131,19 +136,29 @@ def _map_columns(read: Callable[[int], Column], n_columns: int, n_rows: int) -> 
     return tuple((map_threads if n_rows * n_columns >= MANY_CELLS else map)(read, range(n_columns)))
 
 
-def check_unique(names: Sequence[str]) -> None:
-    """Columns are told apart by name, so a name may stand only once."""
+def check_names(names: Sequence[str]) -> None:
+    """Columns are told apart by name, so a name may stand only once; and names are written to files."""
     seen: set[str] = set()
     for name in names:
+        check_unicode(name, "a column has the name")
         if name in seen:
             raise DataError(f"the table has two columns named {name!r}.", hint="rename one or drop it.")
         seen.add(name)
 
 
+def check_unicode(text: str, words: str) -> None:
+    """Refuse half of a surrogate pair, which no file can hold; the message begins with `words`."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise DataError(
+            f"{words} {text!r:.80}, which is not valid Unicode.", hint="replace half of a surrogate pair."
+        ) from None
+
+
 def _read_series(name: str, series: nw.Series[Any]) -> Column:
+    series = _narrow(series)
     dtype, native = series.dtype, getattr(series.to_native(), "dtype", None)
-    if dtype in (nw.Int128, nw.UInt128):
-        return _read_series(name, series.cast(nw.Float64))  # NumPy and Arrow have none so wide
     if dtype.is_integer():
         values = series.to_numpy()
         if values.dtype.kind in "iu":  # none is missing, for then they would be floats or objects
@@ -152,8 +167,7 @@ def _read_series(name: str, series: nw.Series[Any]) -> Column:
         return finite(NumericColumn(name, series.to_numpy()))
     if dtype == nw.Boolean and series.null_count() == 0:
         return DictionaryColumn(name, series.to_numpy().astype(np.int32), (False, True))
-    # An array of Python objects, which Arrow would have to look at one by one.
-    if dtype == nw.Object or native is np.dtype(object) or getattr(native, "storage", None) == "python":
+    if dtype == nw.Object or _holds_objects(series):
         return read_objects(name, _objects_of(series))
     try:
         is_polars = series.implementation.is_polars()
@@ -167,17 +181,31 @@ def _read_series(name: str, series: nw.Series[Any]) -> Column:
         return read_objects(name, series.to_numpy())
 
 
+def _narrow(series: nw.Series[Any]) -> nw.Series[Any]:
+    """The column; whole numbers of 128 bits, which neither NumPy nor Arrow has, as floats."""
+    return series.cast(nw.Float64) if series.dtype in (nw.Int128, nw.UInt128) else series
+
+
 def _arrow_cells(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
     if series.implementation.is_pyarrow():
         return series.to_native()  # in chunks, whose dictionaries may differ
     # Text of polars is a view, which its own conversion would copy.
-    is_view = series.dtype == nw.String and series.implementation.is_polars()
+    is_polars = series.implementation.is_polars()
+    if is_polars and series.dtype in (nw.Struct, nw.List, nw.Array):  # a NUL in the name of a field ends the process
+        raise _other_kind(series.name, series.dtype)
+    is_view = series.dtype == nw.String and is_polars
     return pa.chunked_array(series) if is_view else series.to_arrow()
 
 
 def _objects_of(series: nw.Series[Any]) -> NDArray[np.object_]:
     """The cells as they lie in memory: pandas itself would first look at each whether it is missing."""
     return np.asarray(series.to_native().array if series.implementation.is_pandas() else series.to_numpy())
+
+
+def _holds_objects(series: nw.Series[Any]) -> bool:
+    """Whether the column of a frame is an array of Python objects, which Arrow would have to look at one by one."""
+    dtype = getattr(series.to_native(), "dtype", None)
+    return dtype is np.dtype(object) or getattr(dtype, "storage", None) == "python"
 
 
 def _read_array(X: object) -> RawTable:
@@ -227,18 +255,48 @@ def read_objects(name: str, values: NDArray[np.generic]) -> Column:
     """A column of Python objects, text, booleans or dates: Arrow infers one type for it, or we say why it cannot."""
     values = arrow_moments(name, values)
     try:
-        array = pa.array(values, from_pandas=True)
+        array = _read_moments(name, values, pa.array(values, from_pandas=True))
+    except DataError:
+        raise
     except UNREADABLE:
         try:
-            array = pa.array(_plain_cells(name, values), from_pandas=True)
+            values = _plain_cells(name, values)
+            array = _read_moments(name, values, pa.array(values, from_pandas=True))
+        except DataError:
+            raise
         except UNREADABLE:
             raise _mixed_types(name, values) from None
     return read_arrow(name, array)
 
 
+def _read_moments(name: str, values: NDArray[Any], cells: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The cells; of dates and times in one column Arrow would cut the hours off, or move those of no zone to UTC."""
+    if values.dtype != object or not (pa.types.is_date(cells.type) or pa.types.is_timestamp(cells.type)):
+        return cells
+    moments = [None if holds_nothing(value) else value for value in values]
+    times = [moment for moment in moments if isinstance(moment, datetime.datetime)]
+    n_zoned = sum(moment.tzinfo is not None for moment in times)
+    if n_zoned and n_zoned + sum(moment is None for moment in moments) < len(moments):
+        raise DataTypeError(
+            f"column {name!r} mixes times with a zone and times without one.", hint="give all of them their zone."
+        )
+    if not times or not pa.types.is_date(cells.type):
+        return cells
+    return pa.array(_as_times(moments))
+
+
+def _as_times(moments: Sequence[Any]) -> list[datetime.datetime | None]:
+    midnight = datetime.time()
+    is_date = [isinstance(moment, datetime.date) and not isinstance(moment, datetime.datetime) for moment in moments]
+    pairs = zip(moments, is_date, strict=True)
+    return [datetime.datetime.combine(moment, midnight) if date else moment for moment, date in pairs]
+
+
 def _plain_cells(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
     """The cells with None for what holds nothing, and dates of NumPy, if there are only such, in an array of theirs."""
     cells = [None if holds_nothing(value) else value for value in values]
+    if all(cell is None or isinstance(cell, datetime.date) for cell in cells):
+        cells = _as_times(cells)
     kinds = {type(cell) for cell in cells if cell is not None}
     if kinds <= {np.datetime64} or kinds <= {np.timedelta64}:
         kind = "M8" if np.datetime64 in kinds else "m8"
@@ -260,7 +318,7 @@ def read_arrow(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
         return finite(NumericColumn(name, array.cast(pa.float64()).to_numpy(zero_copy_only=False)))
     if types.is_date(kind) or types.is_timestamp(kind):
         zone = kind.tz if types.is_timestamp(kind) else None
-        unit: Unit = "date" if types.is_date(kind) else "datetime"
+        unit: Unit = "date" if types.is_date(kind) else "datetime" if zone is None else "zoned"
         return NumericColumn(name, _microseconds(name, array, pa.timestamp("us", zone)), unit)
     if types.is_duration(kind):
         return NumericColumn(name, _microseconds(name, array, pa.duration("us")), "duration")
@@ -275,7 +333,11 @@ def read_arrow(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
         if is_dictionary:
             return _read_dictionary(name, indices, entries, ordered=bool(kind.ordered) and one_order)
         return DictionaryColumn(name, indices, tuple(entries))
-    raise DataTypeError(
+    raise _other_kind(name, kind)
+
+
+def _other_kind(name: str, kind: object) -> DataTypeError:
+    return DataTypeError(
         f"column {name!r} holds {kind} cells; each argument must be a string, a number, a boolean or a date.",
         hint="turn it into one or several columns of these kinds, or drop it.",
     )

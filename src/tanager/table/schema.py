@@ -16,7 +16,9 @@ from tanager.runtime import PicklesFields
 
 Category = str | int | float | bool | datetime.date | datetime.datetime
 Kind = Literal["categorical", "numeric"]
-Unit = Literal["number", "date", "datetime", "duration"]
+Unit = Literal["number", "date", "datetime", "zoned", "duration"]
+"""What numbers count; a datetime is the clock time of no zone, a zoned one is in UTC."""
+MOMENTS: tuple[Unit, ...] = ("date", "datetime", "zoned")
 MISSING_LABEL = "(missing)"
 
 
@@ -124,7 +126,7 @@ def format_values(values: Sequence[float], unit: Unit) -> list[str]:
 
     Dates and times are held as microseconds since 1970, durations as microseconds (`read_columns`).
     """
-    if unit == "date" or unit == "datetime":
+    if unit in MOMENTS:
         moments = np.array(np.round(values), dtype="datetime64[us]")
         days = [str(day) for day in moments.astype("datetime64[D]")]
         return days if unit == "date" and len(set(days)) == len(days) else [str(moment) for moment in moments]

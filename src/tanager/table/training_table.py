@@ -19,7 +19,7 @@ from tanager.arrays import Codes
 from tanager.errors import DataError, DataTypeError, DataWarning, OptionError
 from tanager.registry import nearest_first
 from tanager.table.columns import RawTable, code_dtype
-from tanager.table.read_columns import holds_nothing, read_columns, without_mask
+from tanager.table.read_columns import check_unicode, holds_nothing, read_columns, without_mask
 from tanager.table.rows import Weights
 from tanager.table.schema import ColumnSchema
 
@@ -188,6 +188,7 @@ def target_name(y: object, taken: tuple[str, ...]) -> str:
     """The class column's own name where it has one (a Series), else "class"; never that of an attribute."""
     given_name = getattr(y, "name", None)
     name = given_name if isinstance(given_name, str) and given_name else CLASS_NAME
+    check_unicode(name, "the class column has the name")
     while name in taken:
         name += "_"
     return name
@@ -254,6 +255,8 @@ def encode_labels(
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels})
         raise DataError(f"the class column mixes labels of types {', '.join(kinds)}; expected one type.") from None
+    for label in labels_held.tolist() if labels_held.dtype.kind in "OU" else ():
+        check_unicode(str(label), "the class column holds the label")
     codes: Codes = positions.astype(code_dtype(len(labels_held)))
     if classes is not None:
         outside = np.setdiff1d(labels_held, classes)

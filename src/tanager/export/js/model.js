@@ -2,12 +2,14 @@
 
 const REFUSED = -1;
 const isMissing = (code, node) => code === MODEL.columns[node].states;
-const maps = MODEL.columns.map(({ categories }) => categories && new Map(categories));
+const maps = MODEL.columns.map(({ codes }) => new Map(codes));
+const ZONED = "times with a zone";
 
-// Dates are microseconds since 1970; text of a date is in ISO 8601, and without a zone it is UTC.
+// Dates are microseconds since 1970. Text of a date is in ISO 8601; a Date is a moment, as a time with a zone is.
 function asNumber(cell, column) {
-  if (column.holds === "dates" || column.holds === "times") {
-    return (cell instanceof Date ? 1000 * cell.getTime() : fromText(cell)) ?? refuse(cell, column);
+  if (["dates", "times", ZONED].includes(column.holds)) {
+    const zoned = column.holds === ZONED;
+    return (cell instanceof Date && zoned ? 1000 * cell.getTime() : fromText(cell, zoned)) ?? refuse(cell, column);
   }
   const types = column.holds === "booleans" ? ["boolean"] : ["boolean", "number", "bigint"];
   return types.includes(typeof cell) ? Number(cell) : refuse(cell, column);
@@ -17,11 +19,13 @@ function refuse(cell, { name, holds }) {
   throw new TypeError(`column ${JSON.stringify(name)} holds ${JSON.stringify(cell)}; it held ${holds} in training`);
 }
 
-function fromText(text) {
-  const [whole, seconds, fraction = "", zone = "Z"] = /^(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d:\d\d)?)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
-  if (whole === undefined) return undefined;
+function fromText(text, zoned) {
+  const [whole, seconds, fraction = "", zone] = /^(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d:\d\d)?)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
+  if (whole === undefined || (zone !== undefined) !== zoned) return undefined;
   const time = seconds.length === 10 ? `${seconds}T00:00:00` : seconds.replace(" ", "T");
-  return 1000 * Date.parse(time + zone) + Number(fraction.padEnd(6, "0"));
+  const local = new Date(`${time}Z`);  // of 30 February that is 1 March
+  if (Number.isNaN(local.getTime()) || !local.toISOString().startsWith(time)) return undefined;
+  return 1000 * Date.parse(time + (zone ?? "Z")) + Number(fraction.padEnd(6, "0"));
 }
 
 function encode(cell, node) {
@@ -30,10 +34,10 @@ function encode(cell, node) {
   if (column.text) {
     return typeof cell === "string" ? maps[node].get(cell) ?? column.unseen : refuse(cell, column);
   }
-  if (maps[node] && maps[node].size === 0) return column.unseen;
+  if (column.cuts === null && maps[node].size === 0) return column.unseen;
   const number = asNumber(cell, column);
   if (!Number.isFinite(number)) return REFUSED;
-  if (maps[node]) return maps[node].get(number) ?? column.unseen;
+  if (column.cuts === null || maps[node].has(number)) return maps[node].get(number) ?? column.unseen;
   // How many cuts are at or below the number.
   let low = 0, high = column.cuts.length;
   while (low < high) {

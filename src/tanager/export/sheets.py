@@ -1,15 +1,28 @@
-"""A program as an Excel workbook whose formulas compute: type cells into "Rows", read the probabilities beside them."""
+"""A program as sheets: a scorecard of whole points, as CSV, and an Excel workbook whose formulas compute.
+
+Of two classes score = base + sum of points; log odds = (score - even) log 2 / double, but for the rounding. In the
+workbook type cells into "Rows", and read the probabilities beside them.
+"""
 
 from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
+from itertools import product
+from math import ceil, inf, isfinite, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tanager.errors import OptionError
 from tanager.export.document import MARK, describe, refuse_tables, refuse_values
-from tanager.export.program import LEFT_OUT, REFUSED, TAKEN, Cells, DecisionRule, Program, Term
+from tanager.export.program import LEFT_OUT, REFUSED, TAKEN, ZONED, Cells, DecisionRule, Program, Term
+from tanager.files.write_table import escape_formula, write_lines
+from tanager.table.read_columns import as_written
+from tanager.version import __version__
 
 if TYPE_CHECKING:
     from openpyxl import Workbook
@@ -25,12 +38,96 @@ DAY, EPOCH = 86_400e6, 25_569
 """Microseconds of a day, and the day of 1970 as Excel counts them."""
 
 
+def write_scorecard(program: Program, double: float = 20.0, even: float = 500.0) -> str:
+    """A row of points for every state; the first lines say how to read them.
+
+    The points of a term may all be shifted, and the base shifted back. They are shifted so that the greatest error of
+    rounding is least: so rows that differ by more than twice the sum of these errors keep their order.
+    """
+    _check_scorecard(program, double, even)
+    unit = double / log(2)
+    base, error = even + unit * float(program.intercept[1] - program.intercept[0]), 0.0
+    rows: list[list[object]] = []
+    for term in program.terms:
+        points, shift, worst = round_together(unit * (term.table[..., 1] - term.table[..., 0]))
+        base, error = base - shift, error + worst
+        rows += _rows(program, term, points)
+    against, favoured = program.labels
+    error += abs(base - round(base))
+    head: list[list[object]] = [
+        ["attribute", "state", "second attribute", "second state", "points"],
+        [f"{MARK} {__version__}: points add up to a score", "", "", "", ""],
+        [f"even odds of {favoured} against {against}", "", "", "", even],
+        ["points that double the odds", "", "", "", double],
+        ["rounding moves a score by at most", "", "", "", ceil(100 * error) / 100],
+        ["base score", "", "", "", round(base)],
+    ]
+    head += [[f"missing in {name}: {cells}", "", "", "", ""] for name, cells in _missing_by_column(program)]
+    return write_lines(
+        [escape_formula(cell) if isinstance(cell, str) else cell for cell in row] for row in (*head, *rows)
+    )
+
+
+def _missing_by_column(program: Program) -> Iterator[tuple[str, str]]:
+    """By column, the cells that the preprocessing takes as missing."""
+    for column in program.asked:
+        if cells := program.missing_cells.get(column.name):
+            yield column.name, ", ".join(str(as_written(cell)) for cell in cells)
+
+
+def round_together(exact: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, float]:
+    """Whole numbers near `exact` plus a shift, the shift, and the greatest error: the least that a shift can give.
+
+    The fractions lie on a circle. The arc that holds all of them is what the widest gap leaves; its middle goes to 0.
+    """
+    fractions = np.unique(exact % 1.0)
+    gaps = np.diff(np.append(fractions, fractions[0] + 1.0))
+    widest = int(gaps.argmax())
+    middle = fractions[(widest + 1) % len(fractions)] + (1.0 - gaps[widest]) / 2
+    shift = round(float(middle)) - float(middle)
+    points = np.round(exact + shift)
+    return points.astype(np.int64), shift, float(np.abs(points - exact - shift).max())
+
+
+def _rows(program: Program, term: Term, points: NDArray[np.int64]) -> Iterator[list[object]]:
+    """The points of each state of an attribute, or of each pair of states of two."""
+    columns = [program.columns[attribute] for attribute in term.attributes]
+    columns = [column.coarse for column in columns] if len(columns) > 1 else columns
+    missing = ("missing or unseen",) if program.missing_rule == "looked up" else ()
+    labels = [[*map(str, column.states), *missing] for column in columns]
+    for cell in product(*(range(len(states)) for states in labels)):
+        about = [
+            text for column, states, k in zip(columns, labels, cell, strict=True) for text in (column.name, states[k])
+        ]
+        yield [*about, *[""] * (4 - len(about)), int(points[cell])]
+
+
+def _check_scorecard(program: Program, double: float, even: float) -> None:
+    if program.n_classes != 2:
+        raise OptionError(
+            f"a scorecard is for two classes; the model has {program.n_classes}.", hint="excel takes any number."
+        )
+    if program.decision is not None:
+        raise OptionError(
+            f"the model decides by {program.decision}, and a scorecard gives points and probabilities.",
+            hint="--no-decision leaves it out (in Python clf.decision_ = None); excel can express it.",
+        )
+    if not 0 < double < inf or not isfinite(even):
+        raise OptionError(f"double={double!r}, even={even!r}: expected numbers of points, and above zero to double.")
+    refuse_tables(program, "a scorecard")
+
+
 def write_excel(program: Program, rows: int = N_ROWS) -> bytes:
     """Sheets: "Rows" to fill in, "States" and "Terms" of each row, "Lists" of cuts and categories, and the tables."""
     if not 1 <= rows <= MAX_ROWS_OF_SHEET:
         raise OptionError(f"rows={rows!r} is not valid; a sheet computes 1 to {MAX_ROWS_OF_SHEET:,} rows.")
     refuse_values(program, "Excel", labels=LARGEST_LABEL)
     refuse_tables(program, "a workbook")
+    if "" in program.labels:
+        raise OptionError(
+            "a class has an empty label, which a workbook cannot tell from a row without a class.",
+            hint="python, js, c and sql can; or give the class a name before the model is fitted.",
+        )
     try:
         from openpyxl import Workbook
     except ImportError:
@@ -93,25 +190,36 @@ class _Sheets:
         """Write the cuts or categories of a column; the formula for the state of CELL, an error where it refuses."""
         column, missing, unseen = cells.column, _code(cells.missing), _code(cells.unseen)
         _put(self.lists, 1, k + 1, column.name)
-        keys = cells.keys if column.kind == "categorical" else column.cuts
-        moment = cells.holds in ("dates", "times")
-        for number, key in enumerate(keys, start=2):
-            value = key if isinstance(key, str) else float(key)
-            _put(self.lists, number, k + 1, value / DAY + EPOCH if moment and not isinstance(value, str) else value)
+        categorical = column.kind == "categorical"
+        keys = [self._value(cells, key) for key in (cells.codes if categorical else column.cuts)]
+        for number, value in enumerate(keys, start=2):
+            _put(self.lists, number, k + 1, value)
         where = f"Lists!{_at(k + 1, 2)}:{_at(k + 1, max(2, len(keys) + 1))}"
-        places = f"ROW({where})-1"
+
+        def look_up(same: str) -> str:
+            place = f"SUMPRODUCT({same}*(ROW({where})-1))-1"
+            if len(keys) > len(cells.keys):  # after the categories are cells that mean missing
+                place = f"IF({place}>={len(cells.keys)},{missing},{place})"
+            return f"IF(SUMPRODUCT(--{same})=0,{unseen},{place})"
+
         if not keys:
-            state = unseen if column.kind == "categorical" else "IF(ISNUMBER(CELL),0,NA())"
+            state = unseen if categorical else "IF(ISNUMBER(CELL),0,NA())"
         elif cells.is_text:
-            same = f"EXACT({where},CELL)"
-            state = f"IF(ISTEXT(CELL),IF(SUMPRODUCT(--{same})=0,{unseen},SUMPRODUCT({same}*({places}))-1),NA())"
-        elif column.kind == "categorical":
-            value = "IF(ISLOGICAL(CELL),N(CELL),CELL)"
-            equal = f"({where}={value})"
-            state = f"IF(ISTEXT(CELL),NA(),IF(SUMPRODUCT(--{equal})=0,{unseen},SUMPRODUCT({equal}*({places}))-1))"
+            state = f"IF(ISTEXT(CELL),{look_up(f'EXACT({where},CELL)')},NA())"
+        elif categorical:
+            state = f"IF(ISTEXT(CELL),NA(),{look_up(f'({where}=IF(ISLOGICAL(CELL),N(CELL),CELL))')})"
         else:
             state = f"IF(ISNUMBER(CELL),IFERROR(MATCH(CELL,{where},1),0),NA())"
+        if cells.codes and not categorical:
+            codes = ",".join(f"CELL={self._value(cells, key)!r}" for key in cells.codes)
+            state = f"IF(OR({codes}),{missing},{state})"
         return f"IF(ISBLANK(CELL),{missing},{state})"
+
+    def _value(self, cells: Cells, key: str | float) -> str | float:
+        """What a cell of the workbook holds for a cell of the table; moments are days."""
+        if isinstance(key, str):
+            return key
+        return float(key) / DAY + EPOCH if cells.holds in ("dates", "times", ZONED) else float(key)
 
     def _fill_tables(self) -> list[str]:
         """Write the tables below each other; the formula of each term and class, with ROW# for the row."""
