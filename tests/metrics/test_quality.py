@@ -34,7 +34,7 @@ from tanager.metrics import (
     most_missed,
 )
 from tanager.metrics.basic import ClassArea
-from tanager.metrics.quality import headline
+from tanager.metrics.quality import headline, show
 
 
 @st.composite
@@ -204,8 +204,17 @@ def test_the_interval_of_a_share_solves_wilsons_equation(part, more):
 
 
 def test_a_share_reads_as_all_or_none_only_if_it_is():
-    shares = [(0, 9), (1, 1000), (999, 1000), (9, 9), (43, 50), (0, 0)]
+    shares = [(0, 900), (1, 1000), (999, 1000), (900, 900), (430, 500), (0, 0)]
     assert [Share(*each).words for each in shares] == ["0", "0.1", "99.9", "100", "86", "none"]
+    assert [show("accuracy", p) for p in (0.0, 1e-5, 0.99999, 1.0)] == ["0.0 %", "< 0.1 %", "> 99.9 %", "100.0 %"]
+    assert [show("auc", p) for p in (0.0, 1e-5, 0.99999, 1.0)] == ["0.000", "< 0.001", "> 0.999", "1.000"]
+
+
+@pytest.mark.parametrize(("part", "whole"), [(7, 8), (0, 3), (99, 99)])
+def test_of_fewer_than_100_rows_a_share_counts_the_rows(part, whole):
+    share = Share(part, whole)
+    assert (share.words, share.of) == (str(part), whole)
+    assert share.interval_words.endswith(" of 100")
 
 
 def test_the_event_is_the_class_named_else_the_rarer_of_two():
@@ -220,11 +229,11 @@ def test_the_event_is_the_class_named_else_the_rarer_of_two():
 def test_a_quality_says_the_event_first_and_of_many_classes_those_missed_most():
     found = quality_of(np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]), np.array([0, 0, 1, 1]))
     first = " ".join(str(found).split("\n\n")[0].split())
-    assert first.startswith("Finds 50 of 100 cases of 1 (95 % interval 9 to 91); of 100 alarms 100 are right")
+    assert first.startswith("Finds 1 of 2 cases of 1 (95 % interval 9 to 91 of 100); of 1 alarms 1 are right")
     assert first.endswith("The event is 1, the rarer class.")
-    assert headline(found).startswith("Finds 50 of 100")
+    assert headline(found).startswith("Finds 1 of 2")
     p = np.full((40, 4), 0.1) + 0.6 * np.eye(4)[np.repeat([0, 1, 2, 3], 10)]
     codes = np.repeat([0, 1, 2, 3], 10)
     p[:3], p[10:12], p[20] = p[39], p[39], p[39]
     assert [(code, share.part) for code, share in most_missed(confusion_matrix(p, codes))] == [(0, 7), (1, 8), (2, 9)]
-    assert headline(quality_of(p, codes)).startswith("Missed most often: 0 (finds 70 of 100")
+    assert headline(quality_of(p, codes)).startswith("Missed most often: 0 (finds 7 of 10,")

@@ -45,7 +45,6 @@ from tanager.report.quality_section import (
     is_training_table,
     make_groups,
     match_rows,
-    measure_lines,
     no_better,
 )
 from tanager.report.write_page import collect
@@ -173,10 +172,9 @@ def test_few_rows_are_counted_as_they_are_and_classes_that_are_found_are_not_amo
 def test_a_measure_that_is_not_perfect_does_not_read_as_if_it_were():
     quality = random_quality()
     nearly = replace(quality, measures=Measures(0.99996, 0.0002, 0.0001, 0.99997), low=Measures(0.9, 1, 1, 0.9))
-    assert [line[1] for line in measure_lines(nearly)] == ["> 99.9 %", "< 0.001", "< 0.001", "> 0.999"]
-    assert measure_lines(quality) == measure_rows(quality)
+    assert [line[1] for line in measure_rows(nearly)] == ["> 99.9 %", "< 0.001", "< 0.001", "> 0.999"]
     perfect = replace(quality, measures=Measures(1.0, 0.0, 0.0, 1.0))
-    assert [line[1] for line in measure_lines(perfect)] == ["100.0 %", "0.000", "0.000", "1.000"]
+    assert [line[1] for line in measure_rows(perfect)] == ["100.0 %", "0.000", "0.000", "1.000"]
 
 
 def test_the_threshold_of_a_decision_is_where_its_choice_changes(model):

@@ -289,6 +289,8 @@ class AdditiveModel(HasColumns):
 
     def _expand(self, codes: Codes) -> Codes:
         """The columns, then the coarse ones of those in pairs."""
+        if not self._paired:
+            return codes
         coarse = [
             self.columns[attribute].coarse_codes.astype(codes.dtype)[codes[:, attribute]] for attribute in self._paired
         ]

@@ -469,10 +469,12 @@ def _columns(names: Sequence[str]) -> str:
 
 
 def find_encoding(stream: IO[bytes], where: str) -> str:
-    """The encoding of a text that is not UTF-8, with a warning that names it."""
+    """The encoding of a text that is not UTF-8, with a warning that names it where its first bytes do not."""
     encoding = _find(stream, where)
+    if encoding == "utf-16":  # it begins with a byte order mark
+        return encoding
     warnings.warn(
-        f"{where} is not UTF-8 text; it is read as {encoding}. Hint: check a name with accents.",
+        f"{where} is not UTF-8 text; it is read as {encoding}. Hint: check that names with accents look right.",
         DataWarning,
         stacklevel=2,
     )

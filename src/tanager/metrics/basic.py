@@ -17,8 +17,8 @@ from tanager.arrays import ClassCodes
 from tanager.errors import OptionError
 from tanager.table.schema import Category
 
-MOST_MISSED = 3
-"""Classes that are named where no class is the event."""
+MOST_MISSED, HARDLY_MISSED = 3, 0.99
+"""Classes that are named where no class is the event; a class of which this share is found is not."""
 Probabilities = NDArray[np.float64]
 
 FLOOR = 1e-15
@@ -45,15 +45,29 @@ class Share:
         return float(ends.low), float(ends.high)
 
     @property
+    def of(self) -> int:
+        """What `words` are of: 100, or all rows if they are fewer."""
+        return min(100, self.whole)
+
+    @property
     def words(self) -> str:
-        """As many of 100, "none of 0" where there are no rows."""
-        return _of_hundred(self.part / self.whole) if self.whole else "none"
+        """As many of 100, or of all rows if they are fewer; "none" where there are no rows."""
+        if not self.whole:
+            return "none"
+        return _of_hundred(self.part / self.whole) if self.whole >= 100 else f"{self.part}"
 
     @property
     def interval_words(self) -> str:
         """The interval, of 100."""
         low, high = self.interval
-        return f"{100 * low:.0f} to {100 * high:.0f}"
+        return f"{100 * low:.0f} to {100 * high:.0f}{' of 100' if self.of < 100 else ''}"
+
+
+def percent(share: float) -> str:
+    """With one decimal; a share that is neither none nor all does not read as either."""
+    if 0 < share < 0.0005:
+        return "< 0.1 %"
+    return "> 99.9 %" if 0.9995 < share < 1 else f"{100 * share:.1f} %"
 
 
 def _of_hundred(share: float) -> str:
@@ -95,14 +109,15 @@ class EventQuality:
 
     def __str__(self) -> str:
         alarms = (
-            f"of 100 alarms {self.right.words} are right ({self.right.interval_words})"
+            f"of {self.right.of} alarms {self.right.words} are right ({self.right.interval_words})"
             if self.right.whole
             else "it never raises an alarm"
         )
         why = ", the rarer class" if self.rarer else ""
         return (
-            f"Finds {self.found.words} of 100 cases of {self.label} (95 % interval {self.found.interval_words}); "
-            f"{alarms}; {self.cases.words} of 100 rows are cases. The event is {self.label}{why}."
+            f"Finds {self.found.words} of {self.found.of} cases of {self.label} (95 % interval "
+            f"{self.found.interval_words}); {alarms}; {self.cases.words} of {self.cases.of} rows are cases. "
+            f"The event is {self.label}{why}."
         )
 
 
@@ -120,9 +135,10 @@ def event_code(event: Category | None, classes: Sequence[Category], counts: Sequ
 
 
 def most_missed(confusion: NDArray[np.integer]) -> list[tuple[int, Share]]:
-    """The classes of which the smallest share is found, at most three, and that share."""
-    shares = [(code, Share(int(row[code]), int(row.sum()))) for code, row in enumerate(confusion) if row.sum()]
-    return sorted(shares, key=lambda each: each[1].part / each[1].whole)[:MOST_MISSED]
+    """The classes of which the smallest share is found, at most three that are missed at all, and that share."""
+    shares = [(code, Share(int(row[code]), int(row.sum()))) for code, row in enumerate(confusion)]
+    missed = [each for each in shares if each[1].part < HARDLY_MISSED * each[1].whole]
+    return sorted(missed, key=lambda each: each[1].part / each[1].whole)[:MOST_MISSED]
 
 
 class Measures(NamedTuple):

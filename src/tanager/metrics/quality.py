@@ -20,6 +20,7 @@ from tanager.metrics.basic import (
     measure,
     measure_intervals,
     most_missed,
+    percent,
 )
 from tanager.metrics.calibration import measure_calibration
 from tanager.table.schema import Category
@@ -207,9 +208,10 @@ def _share(part: float, whole: float) -> float | None:
 def describe(quality: Quality) -> str:
     """A Quality in words and tables of 80 columns."""
     names = [short(label) for label in quality.classes.tolist()]
+    event = event_line(quality)
     return "\n\n".join(
         [
-            textwrap.fill(event_line(quality), WIDTH),
+            *([textwrap.fill(event, WIDTH)] if event else []),
             text_table(["class", "rows", "base rate"], _class_rows(quality, names)),
             text_table(["", "value", "95 % interval", "base rate alone"], measure_rows(quality)),
             _confusion(quality, names),
@@ -227,19 +229,20 @@ def headline(quality: Quality) -> str:
         for name, base in (("accuracy", quality.base.accuracy), ("log_loss", quality.base.log_loss))
     ]
     where = f"On rows the model had not seen ({quality.split}): "
-    return "\n".join(textwrap.fill(line, WIDTH) for line in (event_line(quality), f"{where}{', '.join(parts)}."))
+    lines = (event_line(quality), f"{where}{', '.join(parts)}.")
+    return "\n".join(textwrap.fill(line, WIDTH) for line in lines if line)
 
 
 def event_line(quality: Quality) -> str:
-    """How many cases of the event are found, and how many alarms are right; of many classes those missed most."""
+    """How many cases of the event are found and how many alarms are right; of many classes those missed most."""
     event = quality.of_event()
     if event is not None:
         return str(event)
     found = [
-        f"{short(quality.classes[code])} (finds {share.words} of 100, 95 % interval {share.interval_words})"
+        f"{short(quality.classes[code])} (finds {share.words} of {share.of}, 95 % interval {share.interval_words})"
         for code, share in most_missed(quality.confusion)
     ]
-    return f"Missed most often: {', '.join(found)}."
+    return f"Missed most often: {', '.join(found)}." if found else ""
 
 
 def calibration_line(quality: Quality) -> str:
@@ -253,10 +256,14 @@ def calibration_line(quality: Quality) -> str:
 
 
 def show(name: str, value: float) -> str:
-    """A measure as people read it: accuracy in percent, the others as they are."""
+    """A measure as people read it: accuracy in percent; none reads as 0 or 1 unless it is."""
     if not np.isfinite(value):
         return "-"
-    return f"{100 * value:.1f} %" if name == "accuracy" else f"{value:.3f}"
+    if name == "accuracy":
+        return percent(value)
+    if 0 < value < 0.0005:
+        return "< 0.001"
+    return "> 0.999" if 0.9995 < value < 1 else f"{value:.3f}"
 
 
 def measure_rows(quality: Quality) -> list[list[str]]:

@@ -30,16 +30,15 @@ from tanager.metrics import (
     one_hot,
 )
 from tanager.metrics.basic import confusion_matrix
-from tanager.metrics.quality import NAMES, sampled_rows, show
+from tanager.metrics.quality import event_line, measure_rows, sampled_rows
 from tanager.report.data_section import PageRows
-from tanager.report.json_page import Json, area, number, percent
+from tanager.report.json_page import Json, number
 from tanager.runtime.progress import working
 from tanager.table.schema import ColumnSchema
 
 MAX_CURVES, MAX_POINTS = 60, 6_000
 GRID = (0.001, 0.002, 0.005, *(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999)
 """Thresholds that the reader can choose from, besides that of a decision."""
-HARDLY_MISSED = 0.99
 """A class of which a larger share is found is not listed among those missed most."""
 HARDLY_DECIDED = 1e-9
 """How far the probability of a row that stands for others is from a half."""
@@ -158,7 +157,7 @@ def describe_quality(quality: Quality, decision: Decision | None = None) -> dict
     return {
         "split": quality.split,
         "n_rows": quality.n_rows,
-        "measures": measure_lines(quality),
+        "measures": [list[Json](row) for row in measure_rows(quality)],
         **{name: number(value) for name, value in quality.measures._asdict().items()},
         "intervals": {
             name: [number(low, 4), number(high, 4)]
@@ -180,27 +179,6 @@ def describe_quality(quality: Quality, decision: Decision | None = None) -> dict
     }
 
 
-def measure_lines(quality: Quality) -> list[Json]:
-    """Of each measure its name, value, interval, and the base rate's, in words."""
-    lines: list[Json] = []
-    for name in Measures._fields:
-        words = [
-            _measure_words(name, getattr(each, name))
-            for each in (quality.measures, quality.low, quality.high, quality.base)
-        ]
-        interval = f"{words[1].removesuffix(' %')} to {words[2]}" if words[1] != "-" else "-"
-        lines.append([NAMES[name], words[0], interval, words[3]])
-    return lines
-
-
-def _measure_words(name: str, value: float) -> str:
-    """As `show`, but a measure that is not perfect does not read as if it were."""
-    words = show(name, value)
-    if words not in ("100.0 %", "1.000", "0.000") or value in (0.0, 1.0):
-        return words
-    return percent(value) if name == "accuracy" else area(value)
-
-
 def describe_event(quality: Quality, decided: dict[str, Json] | None) -> dict[str, Json]:
     """The event: of 100 cases those found, of 100 alarms those right, of 100 rows the cases, each with its interval.
 
@@ -208,29 +186,19 @@ def describe_event(quality: Quality, decided: dict[str, Json] | None) -> dict[st
     """
     if decided is not None:
         quality = replace(quality, confusion=np.array(decided["confusion"]))
-    event = quality.of_event()
+    event, line = quality.of_event(), event_line(quality)
+    words: list[Json] = [line] if line else []
     if event is None:
-        missed = [each for each in most_missed(quality.confusion) if each[1].part < HARDLY_MISSED * each[1].whole]
-        lines = [[str(quality.classes[k]), *_share(share)] for k, share in missed]
-        named = [f"{name} (finds {n} of {of}, 95 % interval {ends})" for name, n, ends, _, _, of in lines]
-        words = [f"Missed most often: {', '.join(named)}."] if named else []
-        return {"code": None, "words": list(words), "missed": list(lines)}
-    shares = {name: _share(getattr(event, name)) for name in ("found", "right", "cases")}
-    (found, found_ends, _, _, cases), (right, right_ends, _, n_alarms, alarms), (rate, _, _, _, rows) = shares.values()
-    words = [
-        f"Finds {found} of {cases} cases of {event.label} (95 % interval {found_ends}); "
-        + (f"of {alarms} alarms {right} are right ({right_ends})" if n_alarms else "it never raises an alarm")
-        + f"; {rate} of {rows} rows are cases. The event is {event.label}{', the rarer class' if event.rarer else ''}."
-    ]
-    described: dict[str, Json] = {"code": quality.event_code, "words": list[Json](words), "missed": []}
-    return described | {"label": str(event.label), "rarer": event.rarer, **shares}
+        missed = [[str(quality.classes[k]), *_share(share)] for k, share in most_missed(quality.confusion)]
+        return {"code": None, "words": words, "missed": list[Json](missed)}
+    described: dict[str, Json] = {"code": quality.event_code, "words": words, "missed": []}
+    described |= {"label": str(event.label), "rarer": event.rarer}
+    return described | {name: _share(getattr(event, name)) for name in ("found", "right", "cases")}
 
 
 def _share(share: Share) -> list[Json]:
     """The share, of 100 or of the rows if they are fewer; its interval; the rows; and what the share is of."""
-    of = min(100, share.whole)
-    words = share.words if of == 100 or not of else f"{share.part}"
-    return [words, share.interval_words + (" of 100" if of < 100 else ""), share.part, share.whole, of]
+    return [share.words, share.interval_words, share.part, share.whole, share.of]
 
 
 def _curves(

@@ -15,7 +15,7 @@ function makeEditor(network, target, missingRule) {
     if (imputation) missingRule.imputation = { ...imputation };
   }
 
-  // The bins with a number in from <= x < to, or the states named; see `stretch` in `tanager.edits.apply`.
+  // The bins with a number in from <= x < to, or the states named; see `stretch` in `tanager.edits.edit`.
   function stretch(k, { from, to, states }) {
     const { cuts, missing_state: missing, kind } = nodes[k];
     if (states) return states.map((state) => nodes[k].states.indexOf(state));
