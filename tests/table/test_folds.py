@@ -173,6 +173,6 @@ def test_the_mean_of_the_weights_is_warned_of_once_where_it_is_far_from_one():
     for weight in (0.2, 9.0):
         BayesianNetworkClassifier(parameters="frequency").fit(X, y, np.full(200, weight))
     for weight, rows in ((0.05, "10"), (40.0, "8,000")):
-        with pytest.warns(DataWarning, match=f"these 200 rows as {rows}. Hint: .* divide them by their mean") as found:
+        with pytest.warns(DataWarning, match=f"these 200 rows as {rows}\\. .* divide them by their mean") as found:
             BayesianNetworkClassifier(parameters="frequency").fit(X, y, np.full(200, weight))
         assert len(found) == 1

@@ -207,9 +207,9 @@ class ConditionalFit:
         perfect, rows = is_perfect_for(task.dag, task.dag.n_nodes - 1), task.counts.rows
         self._cells = ClassCells.of(task.dag, task.counts.n_states)
         self._compiled = worth_compiling(self._cells, rows)  # for all rows, then for parts of them too
-        if rows.place == "memory" and not (perfect and self._compiled):
-            # The last digits may decide among several optima, and by 1e-5 of P where few rows end a descent early.
-            # Many rows with one optimum do not repay the sort.
+        if not self._compiled or (rows.place == "memory" and not perfect):
+            # The last digits may decide among several optima, and move P by 1e-5 where a descent over few rows ends
+            # early. Many rows with one optimum do not repay the sort.
             task = replace(task, counts=task.counts.of_rows(rows.map(in_canonical_order, "order")))
         self._task = task
         self._options = options
