@@ -85,7 +85,7 @@ def test_the_event_comes_first_is_kept_in_the_model_and_refused_before_a_fit_if_
     assert run([*command, "virginica"]) == 0
     assert run(["explain", "m.json"]) == 0
     words = " ".join(capsys.readouterr().out.split())
-    assert "of 100 cases of virginica (95 % interval " in words
+    assert "of 50 cases of virginica (95 % interval " in words
     assert words.index("alarms") < words.index("accuracy")
     assert load_model("m.json").quality_.event == "virginica"
     assert run(["evaluate", "iris.csv", "--model", "m.json", "--json"]) == 0

@@ -144,7 +144,7 @@ def check_result(clf: Model, rows: list[tuple]) -> np.ndarray:
     rows = sorted(rows)
     shares = np.array([[math.nan if p is None else p for p in row[2:]] for row in rows])
     # SQLite has 0 and 1 for booleans.
-    labels = [{str(label), str(int(label)) if isinstance(label, bool) else ""} for label in clf.classes_.tolist()]
+    labels = [{str(label), str(int(label) if isinstance(label, bool) else label)} for label in clf.classes_.tolist()]
     best = [None if row[1] is None else next(k for k, each in enumerate(labels) if str(row[1]) in each) for row in rows]
     return check_best(clf, best, shares)
 

@@ -169,11 +169,10 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
             The probability of each class.
         """
         check_is_fitted(self)
-        missing_states = {column.name: column.states[-1] for column in self.model_.columns if column.missing_state}
-        given = (evidence or {}).items()
-        codes = self.model_.evidence_codes(
-            {name: missing_states.get(name, cast(Category, value)) if value is None else value for name, value in given}
-        )
+        if isinstance(evidence, Mapping):
+            missing = {column.name: column.states[-1] for column in self.model_.columns if column.missing_state}
+            evidence = {name: missing.get(name) if value is None else value for name, value in evidence.items()}
+        codes = self.model_.evidence_codes(cast(Mapping[str, Category] | None, evidence))
         found = np.exp(self.missing_rule_.log_posterior(codes)[0])
         return dict(zip(self.classes_.tolist(), found.tolist(), strict=True))
 

@@ -52,10 +52,25 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for command in (start, check, fit, predict, evaluate, compare, explain, convert, export, stability, tune, edit, report):
+COMMANDS = (
+    start,
+    check,
+    fit,
+    predict,
+    evaluate,
+    compare,
+    explain,
+    convert,
+    export,
+    stability,
+    tune,
+    edit,
+    report,
+    demo,
+)
+for command in COMMANDS:
     app.command(cls=Command)(command)
-for command in (demo, completion):
-    app.command()(command)
+app.command()(completion)
 
 
 def _print_version(asked: bool) -> None:

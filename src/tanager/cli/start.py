@@ -74,16 +74,18 @@ def check(
     """
     from tanager.cli.training_data import check_file
     from tanager.files.json_file import RECIPE, save_recipe
-    from tanager.files.paths import check_output
-    from tanager.files.write_table import table_kind, table_suffix, write_table
+    from tanager.files.paths import OutputKind, check_output
+    from tanager.files.write_table import table_suffix, write_table
 
-    if fixed is not None and fixed != "-":
-        table_suffix(fixed)
+    if fixed is not None:
+        if fixed != "-":
+            table_suffix(fixed)
+        never = OutputKind("a table that this option may replace", lambda file: False)  # it may be a person's own
+        check_output(fixed, never, reads=[data, reading.recipe], force=force)
     with optional_output(fix, ".json", RECIPE, [data, reading.recipe], force) as path:
         with working(f"Checking {data}"):
             checkup, recipe, table = check_file(data, class_column, reading)
         if fixed is not None:
-            check_output(fixed, table_kind(table.column_names), reads=[data, reading.recipe], force=force)
             write_table(table, fixed)
         if path is not None:
             save_recipe(recipe, path)
