@@ -195,3 +195,21 @@ def test_cut_points_that_cannot_be_used_are_refused(cuts, message):
     X, y = people()
     with pytest.raises(OptionError, match=message):
         NaiveBayesClassifier(discretizer=cuts).fit(X.assign(town="x"), y)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
+@pytest.mark.parametrize("kind", ["category", "bins"])
+def test_many_whole_numbers_have_the_codes_that_few_of_them_have(dtype, kind):
+    """Of many rows each integer is encoded once and looked up; of few rows each cell is encoded."""
+    info, rng = np.iinfo(dtype), np.random.default_rng(0)
+    for lowest, span in ((info.min, 200), (0, 3), (max(info.min, -100), 120), (info.max - 50, 51)):
+        values = (lowest + rng.integers(0, span, 9_000).astype(object)).astype(dtype)
+        schema = learn(values[:500, np.newaxis], categorical_features=[0] if kind == "category" else None)
+        encoder = TableEncoder(schema)
+        whole = encoder.encode(read_columns(values[:, np.newaxis]))
+        parts = [encoder.encode(read_columns(part[:, np.newaxis])) for part in np.split(values, 9)]
+        np.testing.assert_array_equal(whole, np.concatenate(parts))
+        if kind == "category":
+            assert learn(values[:, np.newaxis], categorical_features=[0]).attributes[0].categories == tuple(
+                np.unique(values).tolist()
+            )

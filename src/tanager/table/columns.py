@@ -125,7 +125,7 @@ def learn_categories(column: Column) -> tuple[Category, ...]:
     So they depend neither on the order of the rows nor on that of an unordered dictionary.
     """
     if isinstance(column, NumericColumn):
-        distinct = np.unique(column.values)
+        distinct = _distinct(column.values)
         return tuple(_as_category(value, column.unit) for value in distinct[~np.isnan(distinct)].tolist())
     seen = occurring(column.indices, 0, len(column.dictionary))
     categories = [category for category, occurs in zip(column.dictionary, seen, strict=True) if occurs]
@@ -142,7 +142,33 @@ def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
         # Booleans, numbers or dates; a date and a time of one moment are equal as numbers only.
         numbers = [float(as_number(category)) for category in column.dictionary]
         column = NumericColumn(column.name, np.array([*numbers, np.nan])[column.indices])
-    return (_encode_numeric if schema.kind == "numeric" else _encode_numbers)(column.values, schema)
+    encode, values = (_encode_numeric if schema.kind == "numeric" else _encode_numbers), column.values
+    span = _narrow_span(values)
+    if span is None:
+        return encode(values, schema)
+    lowest, n_places = span  # of few integers each is encoded once, and then looked up
+    table = encode(lowest + np.arange(n_places), schema)
+    table = table.astype(np.min_scalar_type(int(table.max())))
+    codes = np.empty(len(values), table.dtype)
+    look_up(table, values, lowest, codes)  # type: ignore[arg-type]
+    return codes
+
+
+def _narrow_span(values: Numbers) -> tuple[int, int] | None:
+    """The least of some integers, and how many from there on reach the largest; None if they span too much."""
+    if values.dtype.kind not in "iu" or len(values) < BLOCK_ROWS:
+        return None
+    lowest, largest = int(values.min()), int(values.max())
+    n_places = largest - lowest + 1
+    return (lowest, n_places) if n_places <= BLOCK_ROWS and abs(lowest) + n_places < np.iinfo(np.intp).max else None
+
+
+def _distinct(values: Numbers) -> Numbers:
+    """Ascending."""
+    span = _narrow_span(values)
+    if span is None:
+        return np.unique(values)
+    return (np.flatnonzero(occurring(values, *span)) + span[0]).astype(values.dtype)
 
 
 def _encode_numeric(values: Numbers, schema: ColumnSchema) -> NDArray[np.integer]:
