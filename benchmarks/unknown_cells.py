@@ -82,7 +82,8 @@ def measure_categories() -> None:
     if find_spec("catboost") is not None:
         from catboost import CatBoostClassifier
 
-        peer = CatBoostClassifier(verbose=False, thread_count=2, random_seed=0, cat_features=list(X.columns))
+        options = {"verbose": False, "thread_count": 2, "random_seed": 0, "allow_writing_files": False}
+        peer = CatBoostClassifier(**options, cat_features=list(X.columns))
         losses["CatBoost"] = log_loss(y[n_rows:], peer.fit(X, y[:n_rows]).predict_proba(rows)[:, 1])
     words = ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items())
     print(f"| log-loss on {N_ROWS:,} further rows: {words} | | | | no worse than CatBoost |")
