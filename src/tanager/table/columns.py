@@ -155,7 +155,10 @@ def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
 
 
 def _narrow_span(values: Numbers) -> tuple[int, int] | None:
-    """The least of some integers, and how many from there on reach the largest; None if they span too much."""
+    """The least of some integers, and how many from there on reach the largest; None if they span too much.
+
+    A look-up pays where there are more rows than places, and its table is then as small as a block.
+    """
     if values.dtype.kind not in "iu" or len(values) < BLOCK_ROWS:
         return None
     lowest, largest = int(values.min()), int(values.max())
@@ -207,8 +210,8 @@ def check_same_type(column: Column, schema: ColumnSchema) -> bool:
     example = f" ({column.dictionary[0]!r})" if isinstance(column, DictionaryColumn) else ""
     hint = "convert the column to the type used in training, or refit with categorical_features naming it."
     if {held, expected} == MOMENT_KINDS:
-        held, expected = (f"{kind} without a zone" if kind == "dates" else kind for kind in (held, expected))
-        hint = "give the column the zone that it is of, or take it away, as in training."
+        held, expected = ("times without a zone" if kind == "dates" else kind for kind in (held, expected))
+        hint = "add the time zone or remove it (in pandas dt.tz_localize), so that it is as in training."
     raise DataError(
         f"column {column.name!r} of the table to predict holds {held}{example}; it held {expected} when the model was "
         "fitted.",
