@@ -9,6 +9,8 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.metrics.basic import percent as percent_of
+
 FRACTION_BITS = 44
 NO_VALUE, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 
@@ -49,12 +51,8 @@ def number(value: float | None, digits: int | None = None) -> float | None:
 
 
 def percent(share: float | None) -> str:
-    """With one decimal; a share that is neither none nor all does not read as either."""
-    if share is None:
-        return NO_VALUE
-    if 0 < share < 0.0005:
-        return "< 0.1 %"
-    return "> 99.9 %" if 0.9995 < share < 1 else f"{100 * share:.1f} %"
+    """As in `metrics`; a dash for no share."""
+    return NO_VALUE if share is None else percent_of(share)
 
 
 def brief(share: float) -> str:

@@ -39,7 +39,6 @@ from tanager.table.schema import ColumnSchema
 MAX_CURVES, MAX_POINTS = 60, 6_000
 GRID = (0.001, 0.002, 0.005, *(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999)
 """Thresholds that the reader can choose from, besides that of a decision."""
-"""A class of which a larger share is found is not listed among those missed most."""
 HARDLY_DECIDED = 1e-9
 """How far the probability of a row that stands for others is from a half."""
 FEWEST_IN_GROUP = 30
