@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.bases import Pairs, Term, Terms
-from tanager.additive.folds import Folds, Sample
+from tanager.additive.folds import N_FOLDS, Folds, Sample
 from tanager.additive.lbfgs import Minimum, minimize
-from tanager.additive.objective import Objective, Penalty
+from tanager.additive.objective import Objective, PenalizedLoss, Penalty
 from tanager.arrays import Array
 
 Rank = Callable[[Sample, Array, int], Pairs]
@@ -25,7 +25,7 @@ Rank = Callable[[Sample, Array, int], Pairs]
 # Strengths lambda of attributes alone and of pairs, from strong to weak; a path ends where the loss rises.
 STEP = 10.0
 PATH = tuple(STEP**k for k in range(2, -3, -1))
-SPARSE_PATH = tuple(STEP ** (-k / 2) for k in range(1, len(PATH) + 2))  # times that of the attributes alone
+SPARSE_PATH = tuple(STEP ** (-k / 2) for k in range(1, 4))  # times that of the attributes alone
 PAIRS_PER_ATTRIBUTE = 4
 # Standard errors: pairs, the sparse variant and trees are taken if they gain so much; a variant that is so far behind
 # is left out.
@@ -92,9 +92,8 @@ class Fitter:
         penalty = Penalty(np.repeat(strengths, self.terms.n_effects, axis=0), centre)
         start = start.astype(self.objective.dtype)
         start[:-1] = np.where(np.isinf(penalty.strength)[:, np.newaxis], 0.0, start[:-1])
-        problem, scale = partial(self.objective, penalty=penalty), self.objective.scale(penalty)
-        precision = float(np.finfo(self.objective.dtype).eps)
-        return minimize(problem, start, scale, tolerance, MAX_STEPS, precision, self._lower)
+        problem, precision = PenalizedLoss(self.objective, penalty), float(np.finfo(self.objective.dtype).eps)
+        return minimize(problem, start, problem.scale, tolerance, MAX_STEPS, precision, self._lower)
 
     @cached_property
     def _lower(self) -> Array | None:
@@ -102,12 +101,17 @@ class Fitter:
         lower = self.terms.lower()
         return None if lower is None else np.append(lower, -np.inf)[:, np.newaxis, np.newaxis]
 
-    def centre(self, name: str) -> Array | float:
-        return 0.0 if name == "zero" else naive_bayes(self.objective)
+    def centre(self, name: str) -> Array:
+        """(n_effects, n_columns, n_folds) what the effects of a variant are shrunk towards."""
+        return self._naive_bayes if name == "naive Bayes" else np.zeros_like(self.objective.start()[:-1])
+
+    @cached_property
+    def _naive_bayes(self) -> Array:
+        return naive_bayes(self.objective)
 
     def sizes(self, effects: Array) -> Array:
         """(n_terms, n_fits) the standard deviation over the rows of what each term adds to the log odds."""
-        tables = self.objective.tables(effects).reshape(-1, *self.objective.shape[1:]).astype(np.float64)
+        tables = self.objective.tables(effects).reshape(-1, *effects.shape[1:]).astype(np.float64)
         starts = self.terms.first_cell[:-1]
         shares = self.objective.shares[:, np.newaxis, np.newaxis]
         means = np.add.reduceat(shares * tables, starts, axis=0)
@@ -147,9 +151,9 @@ class Fitter:
 
 
 def naive_bayes(objective: Objective) -> Array:
-    """(n_effects, n_columns, n_fits) log P(state | class) / P(state) of categories, zero elsewhere."""
+    """(n_effects, n_columns, n_folds) log P(state | class) / P(state) of categories, zero elsewhere."""
     terms, n_classes = objective.terms, max(2, objective.n_columns)
-    centre = np.zeros((len(objective.rows_moved) - 1, n_classes, objective.n_fits))
+    centre = np.zeros((len(objective.rows_moved) - 1, n_classes, objective.n_folds))
     counted = objective.class_counts
     for k, term in enumerate(terms.terms):
         if len(term) == 1 and not terms.columns[term[0]].has_order:
@@ -173,16 +177,13 @@ class Search:
     def choose(self, n_pairs: int, must: bool = False) -> Mixture:
         """The variants and their weights in the model. With `must`, pairs need not improve the loss."""
         alone = fitter_on(self.folds, self.terms, self.n_classes, None)
-        names = ["zero"]
+        lines = [Line(Variant("zero", STEP), (np.inf, STEP, 1.0, 1 / STEP))]
         if any(not column.has_order for column in self.terms.columns):
-            names.append("naive Bayes")
-        paths = [self._mains(alone, name) for name in names]
-        ends = [min(path, key=_loss) for path in paths]
-        leader = min(ends, key=_loss)
-        found = [candidate for path in paths for candidate in path]
+            lines.append(Line(Variant("naive Bayes", STEP), (STEP**2, STEP, 1.0)))
+        found = self._explore(alone, lines)
         best = self._mix(found)
         if n_pairs:
-            pairs = self._with_pairs(leader, n_pairs)
+            pairs = self._with_pairs(min(found, key=_loss), n_pairs)
             best = self._mix(found + pairs) if must else self._better(best, found + pairs)
         return self._better(best, [*best.candidates, *self._sparse(min(best.candidates, key=_loss))])
 
@@ -207,38 +208,52 @@ class Search:
         return self.folds.errors_above(candidate.losses, best.losses) > HOPELESS
 
     def _try(
-        self, variant: Variant, fitter: Fitter, strengths: Array, start: Array, centre: Array | float = 0.0
-    ) -> Candidate:
-        effects = fitter.fit(strengths, start, centre).points
-        scores = self.folds.validated(fitter.objective.scores(effects))
-        losses = self.folds.losses(scores)
-        self.tried.append((variant.describe(), self.folds.mean(losses)))
-        return Candidate(variant, fitter, effects, scores, losses, self.tried[-1][1])
-
-    def _mains(self, fitter: Fitter, name: str) -> list[Candidate]:
-        """The path of lambda for main effects. With centre zero it begins with no effect at all."""
-        start, centre, found = fitter.objective.start(), fitter.centre(name), list[Candidate]()
-        start[:-1] += centre
-        for main in (np.inf, *PATH) if name == "zero" else PATH:
-            found.append(self._try(Variant(name, main), fitter, fitter.strengths(main, None), start, centre))
-            start = found[-1].effects
-            if _rises(found):
-                break
+        self, fitter: Fitter, variants: Sequence[Variant], strengths: Sequence[Array], starts: Sequence[Array]
+    ) -> list[Candidate]:
+        """Fit variants side by side, from effects of the fitter's terms."""
+        centre = np.concatenate([fitter.centre("zero" if v.sparse else v.centre) for v in variants], axis=2)
+        effects = fitter.fit(np.concatenate(strengths, axis=1), np.concatenate(starts, axis=2), centre).points
+        scores = fitter.objective.scores(effects)
+        found = []
+        for k, variant in enumerate(variants):
+            own = slice(k * N_FOLDS, (k + 1) * N_FOLDS)
+            validated = self.folds.validated(scores[:, :, own])
+            losses = self.folds.losses(validated)
+            self.tried.append((variant.describe(), self.folds.mean(losses)))
+            found.append(Candidate(variant, fitter, effects[:, :, own], validated, losses, self.tried[-1][1]))
         return found
+
+    def _explore(self, fitter: Fitter, lines: Sequence[Line], origin: Candidate | None = None) -> list[Candidate]:
+        """Candidates for the first lambdas of each line, then for the neighbours of the best lambda."""
+        paths = [dict[float, Candidate]() for _ in lines]
+        asked = [(k, strength) for k, line in enumerate(lines) for strength in line.first]
+        while asked:
+            variants = [lines[k].variant(strength) for k, strength in asked]
+            starts = []
+            for (k, strength), variant in zip(asked, variants, strict=True):
+                if paths[k]:
+                    starts.append(paths[k][min(paths[k], key=lambda tried: abs(np.log(tried / strength)))].effects)
+                elif origin is not None:
+                    starts.append(fitter.take(origin.fitter, origin.effects))
+                else:
+                    start = fitter.objective.start()
+                    start[:-1] += fitter.centre(variant.centre)
+                    starts.append(start)
+            strengths = [fitter.strengths(variant.main, variant.pair) for variant in variants]
+            for (k, strength), candidate in zip(asked, self._try(fitter, variants, strengths, starts), strict=True):
+                paths[k][strength] = candidate
+            asked = []
+            for k, path in enumerate(paths):
+                best = min(path, key=lambda strength: path[strength].loss)
+                asked += [(k, each) for each in _neighbours(best) if each not in path]
+        return [candidate for path in paths for candidate in path.values()]
 
     def _with_pairs(self, first: Candidate, n_pairs: int) -> list[Candidate]:
         """The path of lambda for pairs, at the best lambda of the main effects."""
         pairs = [self.rank(self.folds.sample, weights, n_pairs) for weights in self.folds.training.T]
         fitter = fitter_on(self.folds, self.terms, self.n_classes, pairs)
-        path, centre = list[Candidate](), fitter.centre(first.variant.centre)
-        start = fitter.take(first.fitter, first.effects)
-        for pair in PATH:
-            variant = replace(first.variant, pair=pair, n_pairs=n_pairs)
-            path.append(self._try(variant, fitter, fitter.strengths(variant.main, pair), start, centre))
-            start = path[-1].effects
-            if _rises(path):
-                break
-        return path
+        line = Line(replace(first.variant, pair=STEP, n_pairs=n_pairs), (STEP**2, STEP, 1.0))
+        return self._explore(fitter, [line], first)
 
     def _sparse(self, first: Candidate) -> list[Candidate]:
         """The last reweighted fit after a candidate; each fit shrinks towards zero and takes its best lambda."""
@@ -249,18 +264,30 @@ class Search:
         while len(steps) < MAX_REWEIGHTED:
             fitter, factors = best.fitter.reweighted(best.effects)
             start, found = fitter.take(best.fitter, best.effects), list[Candidate]()
-            for strength in path:
-                variant = replace(best.variant, sparse=(*best.variant.sparse, strength))
-                found.append(self._try(variant, fitter, strength * factors, start))
-                start = found[-1].effects
-                if _rises(found):
-                    break
+            variants = [replace(best.variant, sparse=(*best.variant.sparse, strength)) for strength in path]
+            found = self._try(fitter, variants, [strength * factors for strength in path], [start] * len(path))
             now = min(found, key=_loss)
             if (steps and now.loss >= best.loss) or self._hopeless(now, first):
                 break
             steps.append(now)
             best, path = now, (now.variant.sparse[-1], now.variant.sparse[-1] / np.sqrt(STEP))
         return steps[-1:]
+
+
+@dataclass(frozen=True)
+class Line:
+    """Variants that differ in lambda: of the pairs where they have any, otherwise of the attributes."""
+
+    base: Variant
+    first: tuple[float, ...]
+
+    def variant(self, strength: float) -> Variant:
+        return replace(self.base, main=strength) if self.base.pair is None else replace(self.base, pair=strength)
+
+
+def _neighbours(strength: float) -> list[float]:
+    """The next lambdas of the path; a line does not go on from infinity."""
+    return [] if np.isinf(strength) else [each for each in PATH if 1 < max(each / strength, strength / each) < STEP**2]
 
 
 @dataclass(frozen=True)
@@ -309,13 +336,9 @@ def fitter_on(folds: Folds, terms: Terms, n_classes: int, pairs: Sequence[Pairs]
     terms = terms.only([*((a,) for a in range(len(terms.columns))), *union])
     sample = folds.sample
     objective = Objective(terms, sample.codes, sample.classes, folds.training, n_classes, single=True)
-    of_fold = [set[Term]()] * objective.n_fits if pairs is None else [set[Term](own) for own in pairs]
+    of_fold = [set[Term]()] * objective.n_folds if pairs is None else [set[Term](own) for own in pairs]
     return Fitter(objective, np.array([[len(term) == 1 or term in own for own in of_fold] for term in terms.terms]))
 
 
 def _loss(candidate: Candidate) -> float:
     return candidate.loss
-
-
-def _rises(path: Sequence[Candidate]) -> bool:
-    return len(path) > 1 and path[-1].loss > path[len(path) - 2].loss

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tanager.additive.bases import Term, Terms
-from tanager.arrays import Array, Codes
+from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.runtime.resources import map_threads
 
 Matrices = tuple[sparse.csr_array, sparse.csc_array]
@@ -33,25 +33,14 @@ TILE_BYTES = 1 << 19
 ROWS_IN_SCALE = 0.25
 
 
-@dataclass(frozen=True)
-class Penalty:
-    """Of every effect and fit: lambda (n_effects, n_fits), infinite for effects that are zero, and where it pulls to.
-
-    centre  (n_effects, n_columns, n_fits), or 0.0
-    """
-
-    strength: Array
-    centre: Array | float = 0.0
-
-
 class Objective:
-    """Value and gradient of n_fits fits at effects (n_effects + 1, n_columns, n_fits), the last of them the intercept.
+    """The loss of several fits at effects (n_effects + 1, n_columns, n_fits), the last of them the intercept.
 
     Two classes have one column, the log odds of the second; otherwise there is a column for each class.
 
     codes    (n_rows, n_attributes) fine codes
     classes  (n_rows,) class codes
-    weights  (n_rows, n_fits)
+    weights  (n_rows, n_folds): fit k has those of column k modulo n_folds
     """
 
     def __init__(
@@ -85,7 +74,7 @@ class Objective:
     def _cut_tiles(self) -> list[tuple[slice, int, int]]:
         """Cells, first and last term of neighbouring terms whose tables together stay in the cache."""
         ends = self.terms.first_cell
-        most = TILE_BYTES // (self.n_columns * self.n_fits * self.dtype().itemsize)
+        most = TILE_BYTES // (self.n_columns * self.n_folds * self.dtype().itemsize)
         tiles, first = [], 0
         while first < len(ends) - 1:
             last = max(first + 1, int(np.searchsorted(ends, ends[first] + most, side="right")) - 1)
@@ -111,9 +100,9 @@ class Objective:
 
     @property
     def class_counts(self) -> Array:
-        """(n_cells, n_classes, n_fits) weight of the training rows in each cell."""
+        """(n_cells, n_classes, n_folds) weight of the training rows in each cell."""
         of_class = np.eye(max(2, self.n_columns))[self.classes][:, :, np.newaxis] * self.weights[:, np.newaxis]
-        counted = np.zeros((self.terms.first_cell[-1], self.n_classes * self.n_fits))
+        counted = np.zeros((self.terms.first_cell[-1], self.n_classes * self.n_folds))
         for block in self._blocks:
             self._collect(block, of_class[block[0]].reshape(-1, counted.shape[1]), counted)
         return counted.reshape(-1, *of_class.shape[1:])
@@ -124,19 +113,20 @@ class Objective:
             by_cell[own] += transposed @ values
 
     def _scores(self, block: Block, tables: Array, intercept: Array) -> Array:
-        """(n_rows, n_columns, n_fits) of a block."""
+        """(n_rows, n_columns, n_fits) of a block; intercept (n_columns, n_fits)."""
         total = np.tile(intercept.reshape(-1), (block[0].stop - block[0].start, 1))
         for (own, _, _), (matrix, _) in zip(self._tiles, block[1] or self._matrices(block[0]), strict=True):
             total += matrix @ tables[own]
-        return total.reshape(-1, *self.shape[1:])
+        return total.reshape(-1, *intercept.shape)
 
     @property
-    def n_fits(self) -> int:
+    def n_folds(self) -> int:
         return self.weights.shape[1]
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        return len(self.rows_moved), self.n_columns, self.n_fits
+        """Of the effects of one fit for each fold."""
+        return len(self.rows_moved), self.n_columns, self.n_folds
 
     def start(self) -> Array:
         """No effect, and the class frequencies; a class without rows counts as half a row."""
@@ -147,16 +137,6 @@ class Objective:
         effects[-1] = logs[1:] - logs[:1] if self.n_columns == 1 else logs - logs.mean(axis=0)
         return effects
 
-    def scale(self, penalty: Penalty) -> Array:
-        """(n_effects + 1, 1, n_fits) about the inverse of the curvature; zero for effects that are fixed."""
-        strength = np.vstack([self._halved(penalty.strength), np.zeros((1, self.n_fits))])
-        below = strength + ROWS_IN_SCALE * np.sqrt(np.maximum(self.rows_moved, 1.0))[:, np.newaxis]
-        return (1.0 / below)[:, np.newaxis]
-
-    def _halved(self, strength: Array) -> Array:
-        """The penalty on each of two classes is half of it on their log odds."""
-        return strength / 2 if self.n_columns == 1 else strength
-
     def tables(self, effects: Array) -> Array:
         """(n_cells, n_columns * n_fits)."""
         return self.terms.expand(effects[:-1].reshape(len(effects) - 1, -1).astype(self.dtype, copy=False))
@@ -164,7 +144,7 @@ class Objective:
     def scores(self, effects: Array) -> Array:
         """(n_rows, n_columns, n_fits) log odds."""
         tables, intercept = self.tables(effects), effects[-1].astype(self.dtype)
-        found = np.empty((len(self.classes), *self.shape[1:]), self.dtype)
+        found = np.empty((len(self.classes), *effects.shape[1:]), self.dtype)
 
         def fill(block: Block) -> None:
             found[block[0]] = self._scores(block, tables, intercept)
@@ -172,30 +152,71 @@ class Objective:
         map_threads(fill, self._blocks)
         return found
 
-    def __call__(self, effects: Array, penalty: Penalty) -> tuple[Array, Array]:
-        """(n_fits,) values and their gradient."""
+    def loss(self, effects: Array, weights: Array) -> tuple[Array, Array]:
+        """(n_fits,) sums of losses with weights (n_rows, n_fits), and their gradient."""
         tables, level = self.tables(effects), effects[-1].astype(self.dtype)
 
         def add(block: Block) -> tuple[Array, Array, Array]:
             scores, rows = self._scores(block, tables, level), block[0]
-            losses, residuals = loss_and_residuals(scores, self.classes[rows], self.weights[rows])
+            losses, residuals = loss_and_residuals(scores, self.classes[rows], weights[rows])
             by_cell = np.zeros_like(tables)
             self._collect(block, residuals.reshape(len(residuals), -1), by_cell)
             return losses, by_cell, residuals.sum(axis=0, dtype=np.float64)
 
         parts = zip(*map_threads(add, self._blocks), strict=True)
         values, by_cell, intercept = (cast(Array, sum(part)) for part in parts)
-        gradient = np.empty(self.shape, self.dtype)
-        gradient[:-1] = self.terms.collect(by_cell).reshape(-1, *self.shape[1:])
+        gradient = np.empty(effects.shape, self.dtype)
+        gradient[:-1] = self.terms.collect(by_cell).reshape(-1, *effects.shape[1:])
         gradient[-1] = intercept
-        fixed = np.isinf(penalty.strength)
-        strength = np.where(fixed, 0.0, self._halved(penalty.strength))[:, np.newaxis].astype(self.dtype)
-        away = effects[:-1] - np.asarray(penalty.centre, self.dtype)
-        pull = strength * away
+        return values, gradient
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Of every effect and fit: lambda (n_effects, n_fits), infinite for effects that are zero, and where it pulls to.
+
+    centre  (n_effects, n_columns, n_fits), or 0.0
+    """
+
+    strength: Array
+    centre: Array | float = 0.0
+
+
+class PenalizedLoss:
+    """The loss of several fits and the penalty on their effects, as `lbfgs` minimises it."""
+
+    def __init__(self, objective: Objective, penalty: Penalty, fits: Ints | None = None) -> None:
+        self.objective, self.penalty = objective, penalty
+        self.fits = np.arange(penalty.strength.shape[1]) if fits is None else fits
+        self._weights = objective.weights[:, self.fits % objective.n_folds]
+        self._free = np.isfinite(penalty.strength)[:, np.newaxis]
+        # The penalty on each of two classes is half of it on their log odds.
+        strength = penalty.strength / 2 if objective.n_columns == 1 else penalty.strength
+        self._strength = strength[:, np.newaxis]
+        self._pull = np.where(self._free, self._strength, 0.0).astype(objective.dtype)
+        self._centre = np.asarray(penalty.centre, objective.dtype)
+
+    def __call__(self, effects: Array, /) -> tuple[Array, Array]:
+        values, gradient = self.objective.loss(effects, self._weights)
+        away = effects[:-1] - self._centre
+        pull = self._pull * away
         gradient[:-1] += pull
-        if fixed.any():
-            gradient[:-1] *= ~fixed[:, np.newaxis]
+        gradient[:-1] *= self._free
         return values + np.einsum("ijk,ijk->k", pull, away) / 2, gradient
+
+    def only(self, kept: Flags, /) -> PenalizedLoss:
+        strength, centre = self.penalty.strength[:, kept], self.penalty.centre
+        return PenalizedLoss(
+            self.objective, Penalty(strength, centre[..., kept] if np.ndim(centre) else centre), self.fits[kept]
+        )
+
+    @property
+    def scale(self) -> Array:
+        """(n_effects + 1, 1, n_fits) about the inverse of the curvature; zero for effects that are fixed."""
+        rows = ROWS_IN_SCALE * np.sqrt(np.maximum(self.objective.rows_moved, 1.0))[:, np.newaxis, np.newaxis]
+        below = np.repeat(rows, len(self.fits), axis=2)
+        below[:-1] += self._strength
+        return 1.0 / below
 
 
 def loss_and_residuals(scores: Array, classes: NDArray[np.intp], weights: Array) -> tuple[Array, Array]:
