@@ -22,7 +22,7 @@ from tanager.additive.choose import (
 )
 from tanager.additive.folds import Folds, Sample
 from tanager.additive.lbfgs import minimize
-from tanager.additive.objective import Penalty
+from tanager.additive.objective import PenalizedLoss, Penalty
 from tanager.table.schema import ColumnSchema
 
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
@@ -135,8 +135,12 @@ def test_a_fit_on_folds_is_that_of_the_training_rows_of_each_fold_alone():
             total = weights @ np.logaddexp(0, odds * (1 - 2 * folds.sample.classes)) + w[:-1] @ w[:-1] / 2
             return np.array([total]), gradient[:, np.newaxis, np.newaxis]
 
+        class Alone:
+            def __call__(self, points, value=value):
+                return value(points)
+
         start = np.zeros((X.shape[1] + 1, 1, 1))
-        alone = minimize(value, start, np.full_like(start, 0.05), 1e-12, 2_000, 1e-16)
+        alone = minimize(Alone(), start, np.full_like(start, 0.05), 1e-12, 2_000, 1e-16)
         np.testing.assert_allclose(found.values[fold], alone.values[0], rtol=1e-5)
         np.testing.assert_allclose(found.points[:, 0, fold], alone.points[:, 0, 0], atol=0.02)
 
@@ -297,5 +301,5 @@ def test_infinite_strength_leaves_an_effect_where_it_is_zero():
     assert not found.points[:-1][fixed].any()
     assert found.points[:-1][~fixed].all()
     penalty = Penalty(np.repeat(strengths, objective.terms.n_effects, axis=0))
-    _, gradient = objective(found.points, penalty)
+    _, gradient = PenalizedLoss(objective, penalty)(found.points)
     np.testing.assert_allclose(gradient, 0.0, atol=1e-2)

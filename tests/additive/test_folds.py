@@ -137,7 +137,7 @@ def test_rows_go_to_the_same_folds_when_all_weights_are_multiplied(times):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_losses_are_those_of_the_validation_rows_and_half_a_row_of_any_class(n_classes):
+def test_losses_are_those_of_the_validation_rows_and_a_quarter_of_a_row_of_any_class(n_classes):
     """Of a mean row, over all folds: as many as a fit is certain of, the loss of being wrong is in it."""
     rng = np.random.default_rng(12)
     states = (*STATES[:-1], n_classes)
@@ -147,7 +147,7 @@ def test_losses_are_those_of_the_validation_rows_and_half_a_row_of_any_class(n_c
     lost = -log_softmax(every, axis=1)
     own = np.take_along_axis(lost, folds.sample.classes[:, np.newaxis, np.newaxis], axis=1)[:, 0]
     n = folds.held_out.sum()
-    expected = ((folds.held_out * own).sum() + (folds.held_out * lost.mean(axis=1)).sum() / n / 2) / n
+    expected = ((folds.held_out * own).sum() + (folds.held_out * lost.mean(axis=1)).sum() / n / 4) / n
     assert folds.mean(folds.losses(folds.validated(scores))) == pytest.approx(expected)
 
 
@@ -160,7 +160,7 @@ def test_to_be_certain_of_a_few_rows_is_not_best_and_of_many_rows_nearly_so():
         right = 2.0 * folds.classes[:, np.newaxis] - 1
         odds = np.linspace(0, 30, 3_001)
         best.append(odds[np.argmin([folds.mean(folds.losses(each * right)) for each in odds])])
-        p = (n_rows + 1 / 4) / (n_rows + 1 / 2)  # half of the half row is of each class
+        p = (n_rows + 1 / 8) / (n_rows + 1 / 4)  # half of the quarter is of each class
         assert best[-1] == pytest.approx(np.log(p / (1 - p)), abs=0.01)
     assert best[0] < best[1] < best[2] < 30
 

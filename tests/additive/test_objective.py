@@ -13,7 +13,14 @@ from additive.small_terms import design, small_objective
 from tanager.additive import objective as objective_module
 from tanager.additive.bases import Terms
 from tanager.additive.lbfgs import minimize
-from tanager.additive.objective import Objective, Penalty, loss_and_residuals, probabilities, row_losses
+from tanager.additive.objective import (
+    Objective,
+    PenalizedLoss,
+    Penalty,
+    loss_and_residuals,
+    probabilities,
+    row_losses,
+)
 from tanager.runtime.resources import thread_limit
 from tanager.table.schema import ColumnSchema
 
@@ -36,11 +43,15 @@ def random_effects(objective, seed, penalty=None):
     return effects
 
 
+def penalized(objective, effects, penalty):
+    return PenalizedLoss(objective, penalty)(effects)
+
+
 def by_hand(objective, effects, penalty):
     """(n_fits,) values, with dense matrices and a log odds for every class."""
     X, rows = design(objective.terms, objective.codes), np.arange(len(objective.classes))
     found = []
-    for fit in range(objective.n_fits):
+    for fit in range(objective.n_folds):
         scores = X @ effects[:-1, :, fit] + effects[-1, :, fit]
         away = effects[:-1, :, fit] - (penalty.centre[:, :, fit] if np.ndim(penalty.centre) else 0.0)
         if objective.n_classes == 2:  # half of the log odds to each class, which both are penalised
@@ -59,7 +70,9 @@ def test_the_value_is_the_penalised_loss_of_dense_matrices(n_classes, unknown):
     for fixed in (0.0, 0.3):
         penalty = random_penalty(objective, 2, fixed)
         effects = random_effects(objective, 3, penalty)
-        np.testing.assert_allclose(objective(effects, penalty)[0], by_hand(objective, effects, penalty), rtol=1e-12)
+        np.testing.assert_allclose(
+            penalized(objective, effects, penalty)[0], by_hand(objective, effects, penalty), rtol=1e-12
+        )
 
 
 @CLASSES
@@ -69,14 +82,14 @@ def test_the_gradient_is_that_of_finite_differences(n_classes, unknown, fixed):
     objective = small_objective(4, n_classes, unknown=unknown)
     penalty = random_penalty(objective, 5, fixed)
     effects = random_effects(objective, 6, penalty)
-    _, gradient = objective(effects, penalty)
+    _, gradient = penalized(objective, effects, penalty)
     rng, step = np.random.default_rng(7), 1e-5
     free = np.ones(objective.shape, dtype=bool)
     free[:-1] &= np.isfinite(penalty.strength)[:, np.newaxis]
     assert not gradient[~free].any()
     for _ in range(8):
         direction = rng.normal(size=objective.shape) * free
-        high, low = (objective(effects + sign * step * direction, penalty)[0] for sign in (1, -1))
+        high, low = (penalized(objective, effects + sign * step * direction, penalty)[0] for sign in (1, -1))
         slopes = (gradient * direction).sum(axis=(0, 1))
         np.testing.assert_allclose(slopes, (high - low) / (2 * step), rtol=1e-6, atol=1e-5)
 
@@ -86,13 +99,13 @@ def test_fits_side_by_side_are_those_of_each_alone(n_classes):
     objective = small_objective(8, n_classes, n_fits=3)
     penalty = random_penalty(objective, 9, fixed=0.2)
     effects = random_effects(objective, 10, penalty)
-    values, gradient = objective(effects, penalty)
+    values, gradient = penalized(objective, effects, penalty)
     for fit in range(3):
         own = slice(fit, fit + 1)
         alone = Objective(
             objective.terms, objective.codes, objective.classes, objective.weights[:, own], objective.n_classes
         )
-        found = alone(effects[:, :, own], Penalty(penalty.strength[:, own], penalty.centre[:, :, own]))
+        found = penalized(alone, effects[:, :, own], Penalty(penalty.strength[:, own], penalty.centre[:, :, own]))
         np.testing.assert_allclose(found[0], values[own], rtol=1e-12)
         np.testing.assert_allclose(found[1], gradient[:, :, own], rtol=0, atol=1e-10)
 
@@ -109,7 +122,7 @@ def test_a_row_of_weight_two_is_the_row_twice(n_classes):
             tuple(np.repeat(each, times, axis=0) for each in (objective.codes, objective.classes, objective.weights)),
         )
     )
-    for found, expected in zip(twice(effects, penalty), heavy(effects, penalty), strict=True):
+    for found, expected in zip(penalized(twice, effects, penalty), penalized(heavy, effects, penalty), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
@@ -118,7 +131,9 @@ def test_single_precision_agrees_with_double(n_classes):
     double, single = (small_objective(11, n_classes, single=single) for single in (False, True))
     penalty = random_penalty(double, 12)
     effects = random_effects(double, 13)
-    (values, gradient), (other_values, other_gradient) = (each(effects, penalty) for each in (double, single))
+    (values, gradient), (other_values, other_gradient) = (
+        penalized(each, effects, penalty) for each in (double, single)
+    )
     np.testing.assert_allclose(other_values, values, rtol=1e-4)
     np.testing.assert_allclose(other_gradient, gradient, rtol=0, atol=1e-4 * np.abs(gradient).max())
     losses = [row_losses(each.scores(effects)[:, :, 0], each.classes) for each in (single, double)]
@@ -138,7 +153,9 @@ def test_blocks_that_every_pass_makes_again_give_the_same_numbers(n_classes, thr
             cut = small_objective(14, n_classes)
             if "MAX_ENTRIES" in limits:
                 assert len(cut._blocks) > 3
-            for found, expected in zip(cut(effects, penalty), whole(effects, penalty), strict=True):
+            for found, expected in zip(
+                penalized(cut, effects, penalty), penalized(whole, effects, penalty), strict=True
+            ):
                 np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
             np.testing.assert_allclose(cut.scores(effects), whole.scores(effects), rtol=0, atol=1e-9)
             np.testing.assert_allclose(cut.class_counts, whole.class_counts, rtol=0, atol=1e-9)
@@ -150,7 +167,7 @@ def test_counts_of_cells_and_classes_are_those_of_the_rows_one_by_one(n_classes)
     objective = small_objective(17, n_classes)
     terms = objective.terms
     cells = terms.cells(objective.codes, 0, len(terms.terms))
-    counted = np.zeros((terms.first_cell[-1], n_classes, objective.n_fits))
+    counted = np.zeros((terms.first_cell[-1], n_classes, objective.n_folds))
     for own, label, weights in zip(cells, objective.classes, objective.weights, strict=True):
         counted[own, label] += weights
     np.testing.assert_allclose(objective.class_counts, counted, atol=1e-12)
@@ -163,7 +180,7 @@ def test_counts_of_cells_and_classes_are_those_of_the_rows_one_by_one(n_classes)
 def test_the_start_has_the_class_frequencies_of_each_fit(n_classes):
     objective = small_objective(18, n_classes)
     p = probabilities(objective.scores(objective.start()))
-    for fit in range(objective.n_fits):
+    for fit in range(objective.n_folds):
         counted = np.bincount(objective.classes, objective.weights[:, fit]) / objective.weights[:, fit].sum()
         expected = counted[1:] if n_classes == 2 else counted
         np.testing.assert_allclose(p[:, :, fit], np.tile(expected, (len(p), 1)), atol=1e-12)
@@ -179,9 +196,8 @@ def test_the_optimum_is_that_of_scikit_learn(n_classes):
     weights, strength = rng.uniform(0.5, 2.0, 80), 0.7
     shares = [np.bincount(own, weights) / weights.sum() for own in codes.T]
     objective = Objective(Terms.of(columns, shares, 80), codes, classes, weights[:, np.newaxis], n_classes)
-    penalty = Penalty(np.full((9, 1), strength))
-    scale = objective.scale(penalty)
-    found = minimize(lambda effects: objective(effects, penalty), objective.start(), scale, 1e-15, 2_000, 1e-16)
+    problem = PenalizedLoss(objective, Penalty(np.full((9, 1), strength)))
+    found = minimize(problem, objective.start(), problem.scale, 1e-15, 2_000, 1e-16)
     # The penalty on each of two classes is half of it on their log odds.
     oracle = LogisticRegression(C=1 / (strength / 2 if n_classes == 2 else strength), tol=1e-12, max_iter=10_000)
     one_hot = np.hstack([np.eye(column.n_states)[own] for column, own in zip(columns, codes.T, strict=True)])

@@ -21,15 +21,14 @@ from tanager.additive.objective import Objective, PenalizedLoss, Penalty
 from tanager.arrays import Array
 
 Rank = Callable[[Sample, Array, int], Pairs]
+Line = tuple["Variant", tuple[float, ...]]
+"""A variant, and the lambdas with which it is tried first."""
 
-# Strengths lambda of attributes alone and of pairs, from strong to weak; a path ends where the loss rises.
+# Strengths lambda of attributes alone and of pairs.
 STEP = 10.0
 PATH = tuple(STEP**k for k in range(2, -3, -1))
-SPARSE_PATH = tuple(STEP ** (-k / 2) for k in range(1, 4))  # times that of the attributes alone
 PAIRS_PER_ATTRIBUTE = 4
-# Standard errors: pairs, the sparse variant and trees are taken if they gain so much; a variant that is so far behind
-# is left out.
-CLEAR, HOPELESS = 1.0, 3.0
+CLEAR = 1.0  # standard errors: pairs, the sparse variant and trees are taken if they gain so much
 # A variant of a smaller weight is left out of the mean, which has at most so many.
 LEAST_WEIGHT, MAX_VARIANTS = 0.05, 3
 # A term smaller than this part of the largest is dropped by the sparse variant, which is reweighted so often; with .05
@@ -57,6 +56,10 @@ class Variant:
     pair: float | None = None
     n_pairs: int = 0
     sparse: tuple[float, ...] = ()
+
+    def at(self, strength: float) -> Variant:
+        """With another lambda: of the pairs if it has any, otherwise of the attributes."""
+        return replace(self, main=strength) if self.pair is None else replace(self, pair=strength)
 
     def describe(self) -> str:
         pairs = "" if self.pair is None else f", {self.n_pairs} pairs {self.pair:g}"
@@ -177,9 +180,9 @@ class Search:
     def choose(self, n_pairs: int, must: bool = False) -> Mixture:
         """The variants and their weights in the model. With `must`, pairs need not improve the loss."""
         alone = fitter_on(self.folds, self.terms, self.n_classes, None)
-        lines = [Line(Variant("zero", STEP), (np.inf, STEP, 1.0, 1 / STEP))]
+        lines: list[Line] = [(Variant("zero", 1.0), (np.inf, STEP, 1.0, 1 / STEP))]
         if any(not column.has_order for column in self.terms.columns):
-            lines.append(Line(Variant("naive Bayes", STEP), (STEP**2, STEP, 1.0)))
+            lines.append((Variant("naive Bayes", 1.0), (STEP**2, STEP, 1.0)))
         found = self._explore(alone, lines)
         best = self._mix(found)
         if n_pairs:
@@ -195,7 +198,6 @@ class Search:
     def _mix(self, found: Sequence[Candidate]) -> Mixture:
         """Average the best candidate with the others, in the order of their losses, where this lowers the loss."""
         ranked = sorted(found, key=_loss)
-        ranked = [candidate for candidate in ranked if not self._hopeless(candidate, ranked[0])]
         mixture = Mixture(self.folds, [ranked[0]], [1.0], ranked[0].scores)
         for candidate in ranked[1:]:
             mixture = mixture.with_candidate(candidate)
@@ -203,9 +205,6 @@ class Search:
             return mixture
         heaviest = np.argsort(-np.array(mixture.weights), kind="stable")[:MAX_VARIANTS]
         return self._mix([mixture.candidates[k] for k in heaviest])
-
-    def _hopeless(self, candidate: Candidate, best: Candidate) -> bool:
-        return self.folds.errors_above(candidate.losses, best.losses) > HOPELESS
 
     def _try(
         self, fitter: Fitter, variants: Sequence[Variant], strengths: Sequence[Array], starts: Sequence[Array]
@@ -224,65 +223,53 @@ class Search:
         return found
 
     def _explore(self, fitter: Fitter, lines: Sequence[Line], origin: Candidate | None = None) -> list[Candidate]:
-        """Candidates for the first lambdas of each line, then for the neighbours of the best lambda."""
+        """Candidates for the first lambdas of each line, then for the neighbours of the best lambda.
+
+        Fits begin at those of the nearest lambda, at first at the effects of `origin` or at the centre.
+        """
         paths = [dict[float, Candidate]() for _ in lines]
-        asked = [(k, strength) for k, line in enumerate(lines) for strength in line.first]
+        asked = [(k, strength) for k, (_, first) in enumerate(lines) for strength in first]
         while asked:
-            variants = [lines[k].variant(strength) for k, strength in asked]
-            starts = []
-            for (k, strength), variant in zip(asked, variants, strict=True):
-                if paths[k]:
-                    starts.append(paths[k][min(paths[k], key=lambda tried: abs(np.log(tried / strength)))].effects)
+            variants, starts = [], []
+            for k, strength in asked:
+                variants.append(lines[k][0].at(strength))
+                near = min(paths[k], key=lambda tried: abs(np.log(tried / strength)), default=None)
+                if near is not None:
+                    starts.append(paths[k][near].effects)
                 elif origin is not None:
                     starts.append(fitter.take(origin.fitter, origin.effects))
                 else:
-                    start = fitter.objective.start()
-                    start[:-1] += fitter.centre(variant.centre)
-                    starts.append(start)
+                    starts.append(fitter.objective.start())
+                    starts[-1][:-1] += fitter.centre(variants[-1].centre)
             strengths = [fitter.strengths(variant.main, variant.pair) for variant in variants]
             for (k, strength), candidate in zip(asked, self._try(fitter, variants, strengths, starts), strict=True):
                 paths[k][strength] = candidate
-            asked = []
-            for k, path in enumerate(paths):
-                best = min(path, key=lambda strength: path[strength].loss)
-                asked += [(k, each) for each in _neighbours(best) if each not in path]
+            best = [min(path, key=lambda strength: path[strength].loss) for path in paths]
+            asked = [(k, each) for k, path in enumerate(paths) for each in _neighbours(best[k]) if each not in path]
         return [candidate for path in paths for candidate in path.values()]
 
     def _with_pairs(self, first: Candidate, n_pairs: int) -> list[Candidate]:
         """The path of lambda for pairs, at the best lambda of the main effects."""
         pairs = [self.rank(self.folds.sample, weights, n_pairs) for weights in self.folds.training.T]
         fitter = fitter_on(self.folds, self.terms, self.n_classes, pairs)
-        line = Line(replace(first.variant, pair=STEP, n_pairs=n_pairs), (STEP**2, STEP, 1.0))
-        return self._explore(fitter, [line], first)
+        return self._explore(fitter, [(replace(first.variant, pair=1.0, n_pairs=n_pairs), (STEP**2, STEP, 1.0))], first)
 
     def _sparse(self, first: Candidate) -> list[Candidate]:
         """The last reweighted fit after a candidate; each fit shrinks towards zero and takes its best lambda."""
-        steps, best = list[Candidate](), first
+        best = first
         if np.isinf(first.variant.main):
-            return steps
-        path: Sequence[float] = [first.variant.main * times for times in SPARSE_PATH]
-        while len(steps) < MAX_REWEIGHTED:
+            return []
+        path = [first.variant.main / np.sqrt(STEP) ** k for k in range(1, MAX_VARIANTS + 1)]
+        for _ in range(MAX_REWEIGHTED):
             fitter, factors = best.fitter.reweighted(best.effects)
-            start, found = fitter.take(best.fitter, best.effects), list[Candidate]()
+            start = fitter.take(best.fitter, best.effects)
             variants = [replace(best.variant, sparse=(*best.variant.sparse, strength)) for strength in path]
             found = self._try(fitter, variants, [strength * factors for strength in path], [start] * len(path))
             now = min(found, key=_loss)
-            if (steps and now.loss >= best.loss) or self._hopeless(now, first):
+            if best is not first and now.loss >= best.loss:
                 break
-            steps.append(now)
-            best, path = now, (now.variant.sparse[-1], now.variant.sparse[-1] / np.sqrt(STEP))
-        return steps[-1:]
-
-
-@dataclass(frozen=True)
-class Line:
-    """Variants that differ in lambda: of the pairs where they have any, otherwise of the attributes."""
-
-    base: Variant
-    first: tuple[float, ...]
-
-    def variant(self, strength: float) -> Variant:
-        return replace(self.base, main=strength) if self.base.pair is None else replace(self.base, pair=strength)
+            best, path = now, [now.variant.sparse[-1], now.variant.sparse[-1] / np.sqrt(STEP)]
+        return [best]
 
 
 def _neighbours(strength: float) -> list[float]:

@@ -435,7 +435,7 @@ def _spread_rows(cells: sp.csr_matrix, weights: Array, n: int) -> list[int]:
     alike = np.zeros(cells.shape[0])
     n_attributes = np.diff(cells.indptr).max()
     for k in range(1, n):
-        alike = np.maximum(alike, (cells @ cells[chosen[-1]].T).toarray()[:, 0])
+        alike = np.maximum(alike, cells @ cells[[chosen[-1]]].toarray()[0])
         reached = np.cumsum(weights * (n_attributes - alike + 1e-9))
         chosen.append(min(int(np.searchsorted(reached, (k * GOLDEN) % 1.0 * reached[-1])), len(reached) - 1))
     return chosen
