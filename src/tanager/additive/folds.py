@@ -11,6 +11,7 @@ from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from tanager.additive.objective import probabilities, row_losses
 from tanager.arrays import Array, Codes
@@ -175,20 +176,18 @@ class Folds:
     def best_weight(self, first: Array, second: Array) -> float:
         """The weight of the second in the mean of two log odds of validation rows that has the lowest loss.
 
-        The loss is convex in the weight: the interval is halved towards the side where it falls.
+        The loss is convex in the weight: where its slope changes the sign.
         """
-        towards, low, high = second - first, 0.0, 1.0
-        for _ in range(np.finfo(np.float16).nmant):  # three digits
-            middle = (low + high) / 2
-            if self._slope(first + middle * towards, towards) < 0:
-                low = middle
-            else:
-                high = middle
-        return (low + high) / 2
+        towards, columns = second - first, first.shape[1]
+        is_class = self.classes[:, np.newaxis] == (np.arange(columns) if columns > 1 else np.ones(1, np.intp))
 
-    def _slope(self, scores: Array, towards: Array) -> float:
-        """The derivative of the mean loss along a change of the log odds."""
-        p, columns = probabilities(scores), scores.shape[1]
-        labels = np.arange(columns) if columns > 1 else np.ones(1, np.intp)
-        residuals = p - (self.classes[:, np.newaxis] == labels) + self.noise * (p - 1 / max(columns, 2))
-        return float(self.weights @ (residuals * towards).sum(axis=1))
+        def slope(weight: float) -> float:
+            p = probabilities(first + weight * towards)
+            residuals = p - is_class + self.noise * (p - 1 / max(columns, 2))
+            return float(self.weights @ (residuals * towards).sum(axis=1))
+
+        if slope(0.0) >= 0.0:
+            return 0.0
+        if slope(1.0) <= 0.0:
+            return 1.0
+        return float(brentq(slope, 0.0, 1.0, xtol=np.finfo(np.float16).eps))
