@@ -1,14 +1,50 @@
 """Forests of random trees of any size, and their sums by walking: the oracle of what is worked out of them."""
 
+from typing import NamedTuple
+
 import numpy as np
 
-from tanager.additive.forest import Forest, Tree
+from tanager.additive.forest import Forest
+
+
+class Tree(NamedTuple):
+    """nodes (n_splits, 3): of each split the attribute, its left and its right end: a later split, or ~leaf."""
+
+    of_class: int
+    nodes: np.ndarray
+    left: np.ndarray
+    values: np.ndarray
+    weights: np.ndarray
+
+
+def forest_of(trees: list[Tree], n_codes: list[int], n_classes: int) -> Forest:
+    roots, attributes, ends, sides, values, weights = [], [], [], [], [], []
+    for tree in trees:
+        n_splits, n_leaves = len(attributes), len(values)
+        roots.append(n_splits if len(tree.nodes) else ~n_leaves)
+        for (attribute, *children), left in zip(tree.nodes.tolist(), tree.left, strict=True):
+            attributes.append(attribute)
+            ends.append([end + n_splits if end >= 0 else end - n_leaves for end in reversed(children)])
+            sides.append(left[: n_codes[attribute]])
+        values += tree.values.tolist()
+        weights += tree.weights.tolist()
+    return Forest(
+        n_classes,
+        np.array(roots, dtype=np.int64),
+        np.array([tree.of_class for tree in trees], dtype=np.int64),
+        np.array(attributes, dtype=np.int64),
+        np.array(ends, dtype=np.int64).reshape(-1, 2),
+        np.cumsum([0, *map(len, sides)]),
+        np.concatenate([np.empty(0, bool), *sides]),
+        np.array(values, dtype=float),
+        np.array(weights, dtype=float),
+    )
 
 
 def random_forest(seed: int, n_leaves: list[int], n_codes: list[int], n_classes: int) -> Forest:
     generator = np.random.default_rng(seed)
     trees = [random_tree(generator, n, n_codes, k % n_classes) for k, n in enumerate(n_leaves)]
-    return Forest.of(trees, n_codes, n_classes)
+    return forest_of(trees, n_codes, n_classes)
 
 
 def random_tree(generator: np.random.Generator, n_leaves: int, n_codes: list[int], of_class: int) -> Tree:

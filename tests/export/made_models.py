@@ -8,9 +8,10 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 
+from additive.random_forests import Tree, forest_of
 from tanager import BayesianNetworkClassifier, Network
 from tanager.additive import AdditiveModel
-from tanager.additive.forest import Forest, Tree
+from tanager.additive.forest import Forest
 from tanager.missing.average import choose_rule
 from tanager.structure.dag import Dag
 from tanager.table.encoder import TableEncoder
@@ -79,7 +80,7 @@ def made_forest(rng: np.random.Generator, columns: tuple[ColumnSchema, ...], n_c
         values = rng.normal(size=n_splits + 1)
         return Tree(int(rng.integers(n_classes)), nodes.astype(np.int64), left, values, np.ones(n_splits + 1))
 
-    return Forest.of([tree(2), tree(2), tree(0), tree(2)], n_codes, n_classes)
+    return forest_of([tree(2), tree(2), tree(0), tree(2)], n_codes, n_classes)
 
 
 def tables_model(

@@ -22,24 +22,6 @@ MAX_IN_SET = 3
 
 
 @dataclass(frozen=True)
-class Tree:
-    """One tree, as it is grown.
-
-    of_class  the class it adds to
-    nodes     (n_splits, 3) of each split the attribute, its left and its right end: a later split, or ~leaf
-    left      (n_splits, at least the attribute's codes) whether a code goes to the left
-    values    (n_leaves,) what a leaf adds
-    weights   (n_leaves,) of the training rows in it
-    """
-
-    of_class: int
-    nodes: Ints
-    left: Flags
-    values: Array
-    weights: Array
-
-
-@dataclass(frozen=True)
 class Forest(PicklesFields):
     """A sum of trees: each row ends in a leaf of each tree, which adds its value to the log odds of the tree's class.
 
@@ -68,28 +50,33 @@ class Forest(PicklesFields):
     weights: Array
 
     @classmethod
-    def of(cls, trees: Sequence[Tree], n_codes: Sequence[int] | Ints, n_classes: int) -> Forest:
-        """From trees over attributes of so many codes."""
-        counts = np.array([len(tree.nodes) for tree in trees], dtype=np.int64)
-        splits = np.cumsum([0, *counts])
-        leaves = np.cumsum([0, *(len(tree.values) for tree in trees)])
-        nodes = np.concatenate([*(tree.nodes for tree in trees), np.empty((0, 1 + 2), np.int64)])
-        children, attributes = nodes[:, [2, 1]], nodes[:, 0]
-        later, next_leaf = (np.repeat(first[:-1], counts)[:, np.newaxis] for first in (splits, leaves))
-        left = np.zeros((len(nodes), max((tree.left.shape[1] for tree in trees), default=0)), dtype=np.bool_)
-        for tree, first in zip(trees, splits.tolist(), strict=False):
-            left[first : first + len(tree.left), : tree.left.shape[1]] = tree.left
-        n_left = np.asarray(n_codes)[attributes]
+    def of_heaps(
+        cls, attributes: Ints, left: Flags, values: Array, weights: Array, of_class: Ints, n_codes: Ints, n_classes: int
+    ) -> Forest:
+        """From trees as they are grown (`grow.Grown`), over attributes of so many codes.
+
+        values, weights  (n_trees, n_nodes) of every node
+        """
+        n_splits = attributes.shape[1]
+        is_split = np.pad(attributes >= 0, ((0, 0), (0, n_splits + 1)))
+        is_leaf = ~is_split
+        is_leaf[:, 1:] &= np.repeat(is_split[:, :n_splits], 2, axis=1)
+        numbers = np.where(
+            is_split, np.cumsum(is_split).reshape(is_split.shape) - 1, -np.cumsum(is_leaf).reshape(is_split.shape)
+        )
+        trees, nodes = np.nonzero(is_split)
+        asked = attributes[trees, nodes]
+        goes_left = left[trees, nodes]
         return cls(
             n_classes,
-            np.where(counts > 0, splits[:-1], ~leaves[:-1]),
-            np.array([tree.of_class for tree in trees], dtype=np.int64),
-            attributes,
-            np.where(children < 0, children - next_leaf, children + later),
-            np.cumsum([0, *n_left]),
-            left[np.arange(left.shape[1]) < n_left[:, np.newaxis]],
-            np.concatenate([np.empty(0), *(tree.values for tree in trees)]),
-            np.concatenate([np.empty(0), *(tree.weights for tree in trees)]),
+            numbers[:, 0],
+            of_class,
+            asked,
+            np.stack([numbers[trees, 2 * nodes + 2], numbers[trees, 2 * nodes + 1]], axis=1),
+            np.cumsum([0, *n_codes[asked]]),
+            goes_left[np.arange(goes_left.shape[1]) < n_codes[asked][:, np.newaxis]],
+            values[is_leaf],
+            weights[is_leaf],
         )
 
     def check(self, n_codes: Sequence[int], n_classes: int) -> None:
@@ -229,15 +216,6 @@ class Forest(PicklesFields):
             below = self.ends[splits].reshape(-1)
             splits = below[below >= 0]
         return levels
-
-    @cached_property
-    def class_of_leaf(self) -> Ints:
-        """(n_leaves,) the class that the tree of a leaf adds to."""
-        found = np.empty(len(self.attributes) + len(self.values), dtype=np.int64)
-        found[self.place(self.roots)] = self.of_class
-        for splits in self.levels:
-            found[self.place(self.ends[splits])] = found[splits, np.newaxis]
-        return found[len(self.attributes) :]
 
     @cached_property
     def means(self) -> Array:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tanager.additive.choose import gains_clearly
 from tanager.additive.folds import MAX_FITTED, Folds, Sample
-from tanager.additive.forest import Forest, Tree
+from tanager.additive.forest import Forest
 from tanager.additive.grow import UNIT_BITS, Codebook, Grown, grow_trees
 from tanager.additive.objective import probabilities
 from tanager.additive.pairs import MAX_PAIRED
@@ -208,31 +208,18 @@ def grow_forest(
     boosting = Boosting(choice.kind, sample.codes, sample.classes, weights, n_classes, codebook(columns), seed)
     for _ in range(choice.rounds):
         boosting.grow(keep=True)
-    n_codes = np.array([column.n_states + 1 for column in columns])
     intercept = np.zeros(n_classes)
     intercept[-n_columns:] = boosting.start.mean(axis=0)
-    trees = []
-    for grown, values, weights_ in zip(boosting.rounds, boosting.values, boosting.leaf_weights, strict=True):
-        for number in range(len(values)):
-            of_class = n_classes - n_columns + number % n_columns
-            tree = _tree(grown.attributes[number], grown.left[number], values[number], weights_[number], of_class)
-            if len(tree.nodes):
-                trees.append(tree)
-            else:
-                intercept[of_class] += tree.values[0] / averaged
-    if not trees:
+    attributes, left = (
+        np.concatenate([getattr(grown, name) for grown in boosting.rounds]) for name in ("attributes", "left")
+    )
+    values, weights = np.concatenate(boosting.values), np.concatenate(boosting.leaf_weights)
+    of_class = np.tile(np.arange(n_classes)[-n_columns:], len(values) // n_columns)
+    splits = attributes[:, 0] >= 0
+    np.add.at(intercept, of_class[~splits], values[~splits, 0] / averaged)
+    if not splits.any():
         return None, choice.weight * intercept, averaged
-    forest, means = Forest.of(trees, n_codes, n_classes).scaled(choice.weight / averaged).centered()
+    n_codes = np.array([column.n_states + 1 for column in columns])
+    heaps = (each[splits] for each in (attributes, left, values, weights, of_class))
+    forest, means = Forest.of_heaps(*heaps, n_codes, n_classes).scaled(choice.weight / averaged).centered()
     return forest, choice.weight * intercept + means, averaged
-
-
-def _tree(attributes: NDArray[np.int64], left: NDArray[np.bool_], values: Array, weights: Array, of_class: int) -> Tree:
-    """From a heap: splits in its order, then the nodes that rows end in."""
-    splits = np.flatnonzero(attributes >= 0)
-    number = np.full(len(values), -1)
-    number[splits] = np.arange(len(splits))
-    ends = np.stack([2 * splits + 1, 2 * splits + 2], axis=1) if len(splits) else np.zeros((1, 1), np.intp)
-    leaves = np.unique(ends[number[ends] < 0])
-    number[leaves] = ~np.arange(len(leaves))
-    nodes = np.column_stack([attributes[splits], number[ends]]) if len(splits) else np.zeros((0, 1 + 2), np.int64)
-    return Tree(of_class, nodes.astype(np.int64), left[splits], values[leaves], weights[leaves])
