@@ -22,7 +22,7 @@ from tanager.additive.choose import (
 )
 from tanager.additive.folds import Folds, Sample
 from tanager.additive.lbfgs import minimize
-from tanager.additive.objective import PenalizedLoss, Penalty
+from tanager.additive.objective import PenalizedLoss
 from tanager.table.schema import ColumnSchema
 
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
@@ -300,6 +300,5 @@ def test_infinite_strength_leaves_an_effect_where_it_is_zero():
     fixed = np.isinf(np.repeat(strengths, objective.terms.n_effects, axis=0))[:, 0]
     assert not found.points[:-1][fixed].any()
     assert found.points[:-1][~fixed].all()
-    penalty = Penalty(np.repeat(strengths, objective.terms.n_effects, axis=0))
-    _, gradient = PenalizedLoss(objective, penalty)(found.points)
+    _, gradient = PenalizedLoss(objective, np.repeat(strengths, objective.terms.n_effects, axis=0))(found.points)
     np.testing.assert_allclose(gradient, 0.0, atol=1e-2)

@@ -29,7 +29,7 @@ EACH = pytest.mark.parametrize("name", list(TABLES))
 def few_rounds():
     """Trees of a few rounds have all that trees have, in less time."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(trees_module, "MAX_ROUNDS", 30)
+        patched.setattr(trees_module, "MAX_ROUNDS", 100)
         yield
 
 

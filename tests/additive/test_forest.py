@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from additive.random_forests import random_forest, walk
+from additive.random_forests import Tree, forest_of, random_forest, walk
 from tanager.additive import forest as forest_module
 from tanager.additive.document import read_forest, write_forest
 from tanager.additive.forest import Forest
 from tanager.additive.grow import Codebook
-from tanager.additive.trees import Boosting, TreeKind, _tree
+from tanager.additive.trees import Boosting, TreeKind
 from tanager.errors import DataError
 from tanager.network.document import DocumentError
 from tanager.table.schema import ColumnSchema
@@ -38,26 +38,40 @@ def table():
 
 
 @pytest.fixture(scope="module")
-def trees(table):
+def grown(table):
+    """Four rounds of boosting, and the arguments of the forest of their trees."""
     classes = (table.codes[:, 0] + table.codes[:, 1]) % N_CLASSES
     book = Codebook.of(table.n_codes, np.array(ORDERED))
     weights = table.weights[:, np.newaxis]
     boosting = Boosting(TreeKind(4, 1.0), table.codes, classes.astype(np.intp), weights, N_CLASSES, book)
-    found = []
     for _ in range(4):
         boosting.grow(keep=True)
-        grown = boosting.rounds[-1], boosting.values[-1], boosting.leaf_weights[-1]
-        for label in range(N_CLASSES):
-            attributes, left, values, leaf_weights = (
-                each[label] for each in (grown[0].attributes, grown[0].left, *grown[1:])
-            )
-            found.append(_tree(attributes, left, values, leaf_weights, label))
-    return found
+    attributes, left = (
+        np.concatenate([getattr(each, name) for each in boosting.rounds]) for name in ("attributes", "left")
+    )
+    values, leaf_weights = np.concatenate(boosting.values), np.concatenate(boosting.leaf_weights)
+    return boosting, (attributes, left, values, leaf_weights, np.tile(np.arange(N_CLASSES), 4))
 
 
 @pytest.fixture(scope="module")
-def forest(trees, table):
-    return Forest.of(trees, table.n_codes, N_CLASSES)
+def forest(grown, table):
+    return Forest.of_heaps(*grown[1], table.n_codes, N_CLASSES)
+
+
+def test_a_forest_of_grown_trees_adds_what_boosting_added(grown, forest, table):
+    boosting, _ = grown
+    added = boosting.by_row()[:, :, 0] - boosting.start[0]
+    np.testing.assert_allclose(forest.scores(table.codes), added, rtol=0, atol=1e-12)
+
+
+def test_grown_trees_without_a_split_are_one_leaf_each(grown, table):
+    attributes, left, values, weights, of_class = grown[1]
+    bare = attributes.copy()
+    bare[::2] = -1
+    forest = Forest.of_heaps(bare, left, values, np.ones_like(weights), of_class, table.n_codes, N_CLASSES)
+    forest.check(table.n_codes, N_CLASSES)
+    assert ((forest.roots < 0) == (np.arange(len(bare)) % 2 == 0)).all()
+    np.testing.assert_array_equal(forest.values[~forest.roots[::2]], values[::2, 0])
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -88,15 +102,10 @@ def test_credits_add_up_to_what_the_forest_adds_beyond_its_means(forest, table, 
     np.testing.assert_allclose(found, forest.scores(table.codes) - means, rtol=0, atol=1e-12)
 
 
-def test_a_tree_of_one_split_credits_its_attribute_alone(trees, table):
-    stump = replace(
-        trees[0],
-        nodes=np.array([[2, -1, -2]]),
-        left=trees[0].left[:1],
-        values=np.array([1.0, -3.0]),
-        weights=np.array([3.0, 1.0]),
-    )
-    credits = Forest.of([stump], table.n_codes, N_CLASSES).credits(table.codes, len(table.n_codes))
+def test_a_tree_of_one_split_credits_its_attribute_alone(table):
+    left = np.random.default_rng(6).random((1, max(N_CODES))) < 0.5
+    stump = Tree(1, np.array([[2, -1, -2]]), left, np.array([1.0, -3.0]), np.array([3.0, 1.0]))
+    credits = forest_of([stump], table.n_codes, N_CLASSES).credits(table.codes, len(table.n_codes))
     assert not credits[:, [0, 1, 3]].any()
     goes_left = stump.left[0, table.codes[:, 2]]
     np.testing.assert_allclose(credits[:, 2, stump.of_class], np.where(goes_left, 1.0, -3.0))  # the mean is zero

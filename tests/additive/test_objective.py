@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from tanager.additive.lbfgs import minimize
 from tanager.additive.objective import (
     Objective,
     PenalizedLoss,
-    Penalty,
     loss_and_residuals,
     probabilities,
     row_losses,
@@ -26,6 +26,11 @@ from tanager.table.schema import ColumnSchema
 
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
 UNKNOWN = pytest.mark.parametrize("unknown", [False, True], ids=["known", "unknown"])
+
+
+class Penalty(NamedTuple):
+    strength: np.ndarray
+    centre: np.ndarray | float = 0.0
 
 
 def random_penalty(objective, seed, fixed=0.0, centred=True):
@@ -44,7 +49,7 @@ def random_effects(objective, seed, penalty=None):
 
 
 def penalized(objective, effects, penalty):
-    return PenalizedLoss(objective, penalty)(effects)
+    return PenalizedLoss(objective, *penalty)(effects)
 
 
 def by_hand(objective, effects, penalty):
@@ -196,7 +201,7 @@ def test_the_optimum_is_that_of_scikit_learn(n_classes):
     weights, strength = rng.uniform(0.5, 2.0, 80), 0.7
     shares = [np.bincount(own, weights) / weights.sum() for own in codes.T]
     objective = Objective(Terms.of(columns, shares, 80), codes, classes, weights[:, np.newaxis], n_classes)
-    problem = PenalizedLoss(objective, Penalty(np.full((9, 1), strength)))
+    problem = PenalizedLoss(objective, np.full((9, 1), strength))
     found = minimize(problem, objective.start(), problem.scale, 1e-15, 2_000, 1e-16)
     # The penalty on each of two classes is half of it on their log odds.
     oracle = LogisticRegression(C=1 / (strength / 2 if n_classes == 2 else strength), tol=1e-12, max_iter=10_000)

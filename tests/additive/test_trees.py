@@ -196,17 +196,6 @@ def test_a_forest_adds_nothing_on_average_over_its_rows():
     np.testing.assert_allclose(np.average(forest.scores(codes), axis=0, weights=weights), 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("fraction", [0.5, 1.0])
-def test_no_rounds_are_the_class_frequencies(fraction):
-    """If the mean with the class frequencies is best, there is no tree to grow."""
-    codes, classes, weights = rows(10, 60, 2)
-    choice = TreeChoice(TreeKind(3, fraction), 0, 0.4)
-    forest, intercept, _ = grow_forest(choice, sample_of(codes, classes, weights), COLUMNS, 2, 0)
-    frequencies = np.bincount(classes, weights) / weights.sum()
-    assert forest is None
-    assert intercept[1] - intercept[0] == pytest.approx(0.4 * np.log(frequencies[1] / frequencies[0]))
-
-
 def binned(X, n_bins=8):
     """Codes of equally frequent bins, and their columns."""
     cuts = [np.quantile(x, np.arange(1, n_bins) / n_bins) for x in X.T]

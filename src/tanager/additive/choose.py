@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tanager.additive.bases import Pairs, Term, Terms
 from tanager.additive.folds import N_FOLDS, Folds, Sample
 from tanager.additive.lbfgs import Minimum, minimize
-from tanager.additive.objective import Objective, PenalizedLoss, Penalty
+from tanager.additive.objective import Objective, PenalizedLoss
 from tanager.arrays import Array
 
 Rank = Callable[[Sample, Array, int], Pairs]
@@ -92,10 +92,9 @@ class Fitter:
         return np.where(self.has_term, of_level, np.inf)
 
     def fit(self, strengths: Array, start: Array, centre: Array | float = 0.0, tolerance: float = ROUGH) -> Minimum:
-        penalty = Penalty(np.repeat(strengths, self.terms.n_effects, axis=0), centre)
-        start = start.astype(self.objective.dtype)
-        start[:-1] = np.where(np.isinf(penalty.strength)[:, np.newaxis], 0.0, start[:-1])
-        problem, precision = PenalizedLoss(self.objective, penalty), float(np.finfo(self.objective.dtype).eps)
+        problem = PenalizedLoss(self.objective, np.repeat(strengths, self.terms.n_effects, axis=0), centre)
+        start, precision = start.astype(self.objective.dtype), float(np.finfo(self.objective.dtype).eps)
+        start[:-1] = np.where(np.isinf(problem.strength)[:, np.newaxis], 0.0, start[:-1])
         return minimize(problem, start, problem.scale, tolerance, MAX_STEPS, precision, self._lower)
 
     @cached_property

@@ -59,11 +59,10 @@ class Forest(PicklesFields):
         """
         n_splits = attributes.shape[1]
         is_split = np.pad(attributes >= 0, ((0, 0), (0, n_splits + 1)))
-        is_leaf = ~is_split
+        is_leaf = np.logical_not(is_split)
         is_leaf[:, 1:] &= np.repeat(is_split[:, :n_splits], 2, axis=1)
-        numbers = np.where(
-            is_split, np.cumsum(is_split).reshape(is_split.shape) - 1, -np.cumsum(is_leaf).reshape(is_split.shape)
-        )
+        splits, leaves = (np.cumsum(each).reshape(each.shape) for each in (is_split, is_leaf))
+        numbers = np.where(is_split, splits - 1, -leaves)
         trees, nodes = np.nonzero(is_split)
         asked = attributes[trees, nodes]
         goes_left = left[trees, nodes]

@@ -138,13 +138,16 @@ class _State:
         self.direction = direction if at.all() else np.where(at[:, np.newaxis], direction, self.direction)
 
     def only(self, kept: Flags) -> _State:
-        return _State(**{name: None if own is None else own[kept] for name, own in vars(self).items()})
+        """The state of some problems."""
+        lower = None if self.lower is None else self.lower[kept]
+        arrays = (self.points, self.values, self.gradient, self.lengths, self.direction)
+        points, values, gradient, lengths, direction = (each[kept] for each in arrays)
+        return _State(points, values, gradient, lengths, direction, lower)
 
     def put(self, numbers: Ints, other: _State) -> None:
         """Write the state of some problems."""
-        for name, values in vars(other).items():
-            if values is not None:
-                getattr(self, name)[numbers] = values
+        for name in ("points", "values", "gradient", "lengths", "direction"):
+            getattr(self, name)[numbers] = getattr(other, name)
 
 
 class _Memory:

@@ -10,7 +10,6 @@ passes are two products: scores = X (bases u), gradient = bases' (X' residuals).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -40,7 +39,7 @@ class Objective:
 
     codes    (n_rows, n_attributes) fine codes
     classes  (n_rows,) class codes
-    weights  (n_rows, n_folds): fit k has those of column k modulo n_folds
+    weights  (n_rows, n_folds)
     """
 
     def __init__(
@@ -171,51 +170,45 @@ class Objective:
         return values, gradient
 
 
-@dataclass(frozen=True)
-class Penalty:
-    """Of every effect and fit: lambda (n_effects, n_fits), infinite for effects that are zero, and where it pulls to.
+class PenalizedLoss:
+    """The loss of several fits and the penalty on their effects, as `lbfgs` minimises it.
 
-    centre  (n_effects, n_columns, n_fits), or 0.0
+    strength  (n_effects, n_fits) lambda of every effect, infinite for effects that are zero
+    centre    (n_effects, n_columns, n_fits) where the penalty pulls to, or 0.0
+    fits      (n_fits,) their numbers: fit k has the weights of column k modulo n_folds; by default from zero
     """
 
-    strength: Array
-    centre: Array | float = 0.0
-
-
-class PenalizedLoss:
-    """The loss of several fits and the penalty on their effects, as `lbfgs` minimises it."""
-
-    def __init__(self, objective: Objective, penalty: Penalty, fits: Ints | None = None) -> None:
-        self.objective, self.penalty = objective, penalty
-        self.fits = np.arange(penalty.strength.shape[1]) if fits is None else fits
+    def __init__(
+        self, objective: Objective, strength: Array, centre: Array | float = 0.0, fits: Ints | None = None
+    ) -> None:
+        self.objective, self.strength = objective, strength
+        self.centre = np.broadcast_to(
+            np.asarray(centre, objective.dtype), (len(strength), objective.n_columns, strength.shape[1])
+        )
+        self.fits = np.arange(strength.shape[1]) if fits is None else fits
         self._weights = objective.weights[:, self.fits % objective.n_folds]
-        self._free = np.isfinite(penalty.strength)[:, np.newaxis]
+        self._free = np.isfinite(strength)[:, np.newaxis]
         # The penalty on each of two classes is half of it on their log odds.
-        strength = penalty.strength / 2 if objective.n_columns == 1 else penalty.strength
-        self._strength = strength[:, np.newaxis]
-        self._pull = np.where(self._free, self._strength, 0.0).astype(objective.dtype)
-        self._centre = np.asarray(penalty.centre, objective.dtype)
+        self._halved = (strength / 2 if objective.n_columns == 1 else strength)[:, np.newaxis]
+        self._pull = np.where(self._free, self._halved, 0.0).astype(objective.dtype)
 
     def __call__(self, effects: Array, /) -> tuple[Array, Array]:
         values, gradient = self.objective.loss(effects, self._weights)
-        away = effects[:-1] - self._centre
+        away = effects[:-1] - self.centre
         pull = self._pull * away
         gradient[:-1] += pull
         gradient[:-1] *= self._free
         return values + np.einsum("ijk,ijk->k", pull, away) / 2, gradient
 
     def only(self, kept: Flags, /) -> PenalizedLoss:
-        strength, centre = self.penalty.strength[:, kept], self.penalty.centre
-        return PenalizedLoss(
-            self.objective, Penalty(strength, centre[..., kept] if np.ndim(centre) else centre), self.fits[kept]
-        )
+        return PenalizedLoss(self.objective, self.strength[:, kept], self.centre[..., kept], self.fits[kept])
 
     @property
     def scale(self) -> Array:
         """(n_effects + 1, 1, n_fits) about the inverse of the curvature; zero for effects that are fixed."""
         rows = ROWS_IN_SCALE * np.sqrt(np.maximum(self.objective.rows_moved, 1.0))[:, np.newaxis, np.newaxis]
         below = np.repeat(rows, len(self.fits), axis=2)
-        below[:-1] += self._strength
+        below[:-1] += self._halved
         return 1.0 / below
 
 

@@ -210,16 +210,17 @@ def grow_forest(
         boosting.grow(keep=True)
     intercept = np.zeros(n_classes)
     intercept[-n_columns:] = boosting.start.mean(axis=0)
-    attributes, left = (
-        np.concatenate([getattr(grown, name) for grown in boosting.rounds]) for name in ("attributes", "left")
+    forest, means = (
+        Forest.of_heaps(
+            np.concatenate([grown.attributes for grown in boosting.rounds]),
+            np.concatenate([grown.left for grown in boosting.rounds]),
+            np.concatenate(boosting.values),
+            np.concatenate(boosting.leaf_weights),
+            np.tile(np.arange(n_classes)[-n_columns:], averaged * choice.rounds),
+            np.array([column.n_states + 1 for column in columns]),
+            n_classes,
+        )
+        .scaled(choice.weight / averaged)
+        .centered()
     )
-    values, weights = np.concatenate(boosting.values), np.concatenate(boosting.leaf_weights)
-    of_class = np.tile(np.arange(n_classes)[-n_columns:], len(values) // n_columns)
-    splits = attributes[:, 0] >= 0
-    np.add.at(intercept, of_class[~splits], values[~splits, 0] / averaged)
-    if not splits.any():
-        return None, choice.weight * intercept, averaged
-    n_codes = np.array([column.n_states + 1 for column in columns])
-    heaps = (each[splits] for each in (attributes, left, values, weights, of_class))
-    forest, means = Forest.of_heaps(*heaps, n_codes, n_classes).scaled(choice.weight / averaged).centered()
-    return forest, choice.weight * intercept + means, averaged
+    return forest if len(forest.attributes) else None, choice.weight * intercept + means, averaged
