@@ -18,13 +18,11 @@ AnyPosterior = ReferencePosterior | DirichletPosterior
 
 def effect_deviations(network: AdditiveModel, posterior: AnyPosterior, term: Term) -> Array | None:
     """(states, classes) or (states, states, classes) of an attribute or pair, without those of missing cells."""
-    turned = len(term) == 2 and term not in network.pairs
-    deviations = posterior.effect_deviations(network, term[::-1] if turned else term)
+    deviations = posterior.effect_deviations(network, term)
     if deviations is None or len(term) == 1:
         return None if deviations is None else deviations[:-1]
-    sizes = [network.columns[node].coarse.n_states + 1 for node in (term[::-1] if turned else term)]
-    table = deviations.reshape(*sizes, -1)[:-1, :-1]
-    return table.swapaxes(0, 1) if turned else table
+    sizes = [network.columns[node].coarse.n_states + 1 for node in term]
+    return deviations.reshape(*sizes, -1)[:-1, :-1]
 
 
 def term_deviations(network: AnyModel, posterior: AnyPosterior, codes: Codes, classes: NDArray[np.intp]) -> Array:
