@@ -15,7 +15,6 @@ from oracle import log_joints_without
 from tanager import (
     BayesianNetworkClassifier,
     NaiveBayesClassifier,
-    explain,
     read_network,
     report,
     save_model,
@@ -154,16 +153,6 @@ def test_a_row_of_gaps_has_the_class_frequencies():
     X, y = make_table(5)
     nothing = np.full((1, len(N_STATES)), np.nan)
     np.testing.assert_allclose(fitted(X, y).predict_proba(nothing)[0], np.bincount(y) / len(y), rtol=1e-9)
-
-
-def test_removing_an_attribute_is_measured_by_its_absence():
-    X, y = make_table(6)
-    clf = fitted(X, y)
-    without = X.astype(float)
-    without[:, 2] = np.nan
-    rows = np.arange(len(y))
-    lost = np.log(clf.predict_proba(X)[rows, y] / clf.predict_proba(without)[rows, y]).mean()
-    assert explain(clf, X, y).removal[2] == pytest.approx(lost, rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -55,15 +55,6 @@ def test_with_gaps_left_out_a_family_with_one_adds_its_mean(structure):
     assert "unknown, left out" in str(found[gap])
 
 
-@pytest.mark.parametrize("missing", ["skip", "average", "marginalize"])
-def test_removal_takes_an_attribute_away_as_prediction_does(missing):
-    clf = TANClassifier(parameters="frequency", missing=missing).fit(IRIS.data, IRIS.target)
-    without = IRIS.data.assign(**{"petal width (cm)": np.nan})
-    rows = np.arange(len(IRIS.target))
-    logs = [clf.predict_log_proba(X)[rows, IRIS.target].mean() for X in (IRIS.data, without)]
-    assert explain(clf, IRIS.data, IRIS.target).removal[3] == pytest.approx(logs[0] - logs[1], abs=1e-12)
-
-
 @pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb"])
 def test_with_gaps_averaged_over_terms_are_those_with_gaps_left_out_beside_a_remainder(structure):
     X = with_gaps()
