@@ -25,16 +25,6 @@ __all__ = [
     "explain",
 ]
 
-_HOMES = {
-    "Change": "tanager.explain.counterfactual",
-    "Counterfactuals": "tanager.explain.counterfactual",
-    "counterfactuals": "tanager.explain.counterfactual",
-    "Contribution": "tanager.explain.explanation",
-    "Explanation": "tanager.explain.explanation",
-    "Overall": "tanager.explain.overall",
-    "RowExplanation": "tanager.explain.explanation",
-}
-
 
 @overload
 def explain(model: TableClassifier | Network | AdditiveModel) -> Overall: ...
@@ -102,6 +92,7 @@ def explain(
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in __all__:
+        homes = (import_module(f"tanager.explain.{home}") for home in ("counterfactual", "explanation", "overall"))
+        return next(getattr(home, name) for home in homes if hasattr(home, name))
     raise AttributeError(f"module 'tanager.explain' has no attribute {name!r}")

@@ -232,7 +232,7 @@ class _Search:
         cells = tuple(
             ChangedCell(
                 self.rows.network.nodes[node],
-                str(self.rows.contribution(row, (node,), 0.0).value),
+                str(self.rows.value(row, node)),
                 str(self.rows.network.columns[node].states[state]),
                 self.moves[node].nearest_value(int(self.rows.codes[row, node]), state),
             )
