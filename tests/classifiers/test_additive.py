@@ -131,15 +131,6 @@ def test_effects_are_a_frame_of_the_library_that_is_installed(readable, monkeypa
     assert type(readable.effects_).__module__.split(".")[0] == kind
 
 
-def test_intercept_effects_and_trees_add_up_to_the_log_odds(readable, rows):
-    X = rows[0].dropna().head(50)
-    _, codes = encode_table(readable, X)
-    model = readable.model_
-    total = readable.intercept_ + sum(model.effects(codes))
-    total -= np.log(np.exp(total).sum(axis=1, keepdims=True))
-    np.testing.assert_allclose(total, readable.predict_log_proba(X), atol=1e-9)
-
-
 def test_a_query_is_what_is_predicted_for_a_row_of_these_cells_alone(rows):
     X, y = rows[0].dropna(), rows[1][rows[0].notna().all(axis=1)]
     clf = AdditiveClassifier(trees=False).fit(X, y)

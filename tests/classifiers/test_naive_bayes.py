@@ -49,13 +49,6 @@ def test_a_missing_cell_is_left_out_of_training_and_prediction():
     assert alone == pytest.approx([(3 / 5) / (3 / 5 + 1 / 4), (1 / 4) / (3 / 5 + 1 / 4)])
 
 
-def test_a_row_without_any_cell_gets_the_class_frequencies():
-    X, y = table(3)
-    clf = NaiveBayesClassifier(categorical_features="all").fit(X, y)
-    empty = np.full((1, X.shape[1]), np.nan)
-    np.testing.assert_allclose(clf.predict_proba(empty)[0], np.bincount(y) / len(y), rtol=1e-12)
-
-
 @settings(max_examples=15, deadline=None)
 @given(
     st.integers(0, 10_000),

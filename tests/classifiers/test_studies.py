@@ -17,6 +17,7 @@ from tanager import (
     BayesianNetworkClassifier,
     NaiveBayesClassifier,
     TANClassifier,
+    explain,
     load_model,
     save_model,
     structure_score,
@@ -162,22 +163,14 @@ def test_those_of_naive_bayes_are_what_attribute_and_class_tell_of_each_other():
     np.testing.assert_allclose(clf.feature_importances_, information(X, y).target, atol=1e-9)
 
 
-def test_those_of_effects_are_root_mean_squares_with_pairs_shared():
+def test_half_of_the_strength_of_a_pair_counts_for_each_of_its_attributes():
     X, y = table()
-    network = (clf := AdditiveClassifier(trees=False).fit(X.drop(columns="same"), y)).model_
-    expected = np.zeros(5)
-    for attribute, main in enumerate(network.mains):
-        odds = main[:-1, 1] - main[:-1, 0]
-        expected[attribute] += np.sqrt(network.densities[attribute] @ odds**2)
-    for (i, j), cells in zip(network.pairs, network.tables, strict=True):
-        shares = [
-            np.bincount(network.columns[k].coarse_codes[:-1], network.densities[k], minlength=cells.shape[axis] - 1)
-            for axis, k in enumerate((i, j))
-        ]
-        odds = cells[:-1, :-1, 1] - cells[:-1, :-1, 0]
-        expected[[i, j]] += np.sqrt(shares[0] @ odds**2 @ shares[1]) / 2
-    assert network.pairs
-    np.testing.assert_allclose(clf.feature_importances_, expected, rtol=1e-9)
+    clf = AdditiveClassifier(trees=False).fit(X, y)
+    expected = np.zeros(6)
+    for term, strength in zip(clf.model_.terms, explain(clf).strength, strict=True):
+        expected[list(term)] += strength / len(term)
+    assert clf.model_.pairs
+    np.testing.assert_allclose(clf.feature_importances_, expected, rtol=1e-12)
 
 
 def test_an_attribute_beside_the_network_has_no_importance():
