@@ -18,12 +18,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.metaestimators import available_if
 
-from tanager.classifiers import AdditiveClassifier, BayesianNetworkClassifier
+from tanager.classifiers.additive import AdditiveClassifier
+from tanager.classifiers.bayesian_network import REGISTRIES, BayesianNetworkClassifier
 from tanager.errors import OptionError
-from tanager.parameters import PARAMETERS
 from tanager.registry import check_option
-from tanager.scores import SCORES
-from tanager.structure import STRUCTURES
 from tanager.table.columns import NumericColumn
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
@@ -34,11 +32,6 @@ from tanager.table.value_counts import no_cuts
 DEFAULT, ADDITIVE = "default", "additive"
 UNCUT = Discretizer(no_cuts)
 """For classifiers that take numbers as they are."""
-REGISTRIES: dict[str, Mapping[str, Callable[[], Any]]] = {
-    "structure": STRUCTURES,
-    "criterion": SCORES,
-    "parameters": PARAMETERS,
-}
 PART = re.compile(r"(?P<name>[\w.-]+)(?:\((?P<options>.*)\))?")
 OPTION = re.compile(r"\s*+(?P<name>\w++)\s*+=\s*+(?P<value>[^=]++)")
 SPEC_HINT = (
@@ -80,18 +73,13 @@ def _make_estimator(spec: str, wrap: Callable[[Any], BaseEstimator]) -> BaseEsti
     if spec == DEFAULT:
         return AdditiveClassifier()
     if parts[0].partition("(")[0] == ADDITIVE:
-        return _additive(spec)
+        return _with_options(AdditiveClassifier(), *read_part(spec))
     structure = parse_part("structure", parts[0])
     kinds = ["criterion", "parameters"] if structure.asks_criterion else ["parameters"]
     if len(parts) > 1 + len(kinds):
         raise OptionError(f"it has {len(parts)} parts; expected {':'.join(['structure', *kinds])}.")
     made = {kind: parse_part(kind, part) for kind, part in zip(kinds, parts[1:], strict=False)}
     return BayesianNetworkClassifier(structure, **made)
-
-
-def _additive(spec: str) -> AdditiveClassifier:
-    name, options = read_part(spec)
-    return _with_options(AdditiveClassifier(), name, options)
 
 
 def _import_estimator(spec: str) -> Any:
