@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
-from tanager.classifiers.coded_table import add_hidden_codes, code_table, read_labelled
+from tanager.classifiers.coded_table import add_hidden_codes, check_columns, code_table
 from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
 from tanager.network.network import Network
 from tanager.parameters import Frequency
 from tanager.registry import check_option
 from tanager.table.read_columns import is_stream
-from tanager.table.training_table import TrainingTable, weigh_classes
+from tanager.table.training_table import TrainingTable, read_rows, warn_left_out, weigh_classes
 from tanager.uncertainty.dirichlet import DirichletPosterior, dirichlet_posterior
 from tanager.uncertainty.posterior import AnyPosterior
 from tanager.uncertainty.reference import ReferencePosterior, TrainingRows, reference_posterior
@@ -31,7 +32,11 @@ def read_training_rows(clf: TableClassifier, X: object, y: ArrayLike, sample_wei
     """The rows that a classifier was fitted to, which have to be in memory, weighted as in the fit."""
     if is_stream(X):
         raise DataError("intervals and stability need the training rows in memory, and X comes batch by batch.")
-    return weigh_classes(read_labelled(clf, X, y, sample_weight), clf.class_weight)
+    check_is_fitted(clf)
+    rows = read_rows(X, y, sample_weight, clf.classes_, unlabelled=True)
+    check_columns(clf, X, rows.table, reset=False)
+    warn_left_out(rows)
+    return weigh_classes(rows, clf.class_weight)
 
 
 def learn_posterior(
