@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import CategoricalNB
 
 from experiments.studies.on_table import OnTable
 from tanager import NaiveBayesClassifier
+from tanager.evaluate.specs import on_table
 from tanager.parameters import Frequency
 
 TRAIN = pa.table({"c": ["u", None, "v", "u"], "n": [1.0, 3.0, None, 5.0], "whole": [0, 1, 0, 1]})
@@ -37,8 +39,13 @@ def given_to(preparation, kind=Watcher):
     return train, watcher.seen_, watcher.options_
 
 
-def test_one_hot_has_a_column_per_category_the_gap_included_and_scales_numbers():
-    train, test, _ = given_to("one-hot")
+@pytest.mark.parametrize("make", [OnTable, on_table])
+def test_one_hot_has_a_column_per_category_the_gap_included_and_scales_numbers(make):
+    fitted = make(Watcher()).fit(TRAIN, Y)
+    watcher = getattr(fitted, "estimator_", fitted)[-1]
+    train = watcher.seen_
+    assert set(fitted.predict(TEST)) <= set(Y)
+    test = watcher.seen_
     categories = [[1, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]  # u, v, missing
     np.testing.assert_array_equal(train[:, :3], categories)
     np.testing.assert_array_equal(test[:, :3], [[0, 1, 0], [0, 0, 0], [0, 0, 1]])
