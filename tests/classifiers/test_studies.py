@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 
 from tanager import (
     AdditiveClassifier,
@@ -145,13 +144,6 @@ def test_importances_are_not_negative_and_a_constant_has_none(fitted, tmp_path):
     assert found["d"] == max(found[name] for name in ("d", "b", "noise", "same"))
     save_model(clf, tmp_path / "model.json")
     np.testing.assert_array_equal(load_model(tmp_path / "model.json").feature_importances_, clf.feature_importances_)
-
-
-def test_importances_are_the_same_for_any_order_of_columns(fitted):
-    clf, X, y = fitted
-    order = [3, 0, 5, 2, 1, 4]
-    other = clone(clf).fit(X.iloc[:, order], y)
-    np.testing.assert_allclose(other.feature_importances_, clf.feature_importances_[order], rtol=1e-6, atol=1e-9)
 
 
 def test_those_of_naive_bayes_are_what_attribute_and_class_tell_of_each_other():

@@ -254,14 +254,6 @@ def test_likelihood_on_complete_rows_is_the_dirichlet_posterior_in_closed_form()
     np.testing.assert_allclose(found.tables[1], [[(20 + 7) / 40, (10 + 3) / 40]], atol=1e-3)
 
 
-@pytest.mark.parametrize("parameters", ["conditional", "likelihood-gradient"])
-def test_every_learner_tunes_for_several_nodes_at_once_on_held_out_rows(truth, parameters):
-    result = tune(flattened(truth, 0.9), rows_of(truth, 400, 5, gaps=0.1), ["n0", "n3"], parameters, cv=3)
-    assert result.after.log_loss < result.before.log_loss
-    assert result.query == ("n0", "n3")
-    assert result.moved[0].divergence > 0
-
-
 def test_a_network_that_is_learnt_from_the_rows_is_learnt_again_without_those_held_out(truth):
     """The rows that the three networks of the folds have not seen are, together, all rows once."""
     query = (truth.number(truth.nodes[-1]),)
