@@ -204,12 +204,6 @@ def test_other_columns_at_prediction_are_refused_by_name():
         TANClassifier().fit(X.to_numpy(), y).predict(X.to_numpy()[:, :3])
 
 
-def test_unseen_categories_may_be_an_error():
-    clf = NaiveBayesClassifier(handle_unknown="error").fit(pd.DataFrame({"a": ["x", "y"] * 5}), [0, 1] * 5)
-    with pytest.raises(DataError, match="column 'a' holds 'z' in row 0"):
-        clf.predict(pd.DataFrame({"a": ["z"]}))
-
-
 def test_tables_that_would_not_fit_in_memory_are_refused_by_name():
     n = 70_000
     X = pd.DataFrame({"left": np.arange(n), "right": np.arange(n)[::-1], "small": np.arange(n) % 3})

@@ -261,10 +261,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
             return np.concatenate([self._log_joint(rows, normalized) for rows in open_stream(X, names).select(names)])
         _, codes = encode_table(self, X)
         with thread_limit(self.n_jobs):
-            return self._log_posterior(codes, normalized)
-
-    def _log_posterior(self, codes: Codes, normalized: bool) -> NDArray[np.float64]:
-        return self.missing_rule_.log_posterior(codes, normalized)
+            return self.missing_rule_.log_posterior(codes, normalized)
 
     def _read(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds) -> CodedTable:
         """A table in memory."""

@@ -186,10 +186,8 @@ class HiddenClass:
 
     def _normalize(self, cells: Array) -> Array:
         """Each attribute's cells, summing to one in each cluster."""
-        totals = np.zeros((self._attribute[-1] + 1, cells.shape[1]))
-        np.add.at(totals, self._attribute, cells)
-        shares: Array = cells / totals[self._attribute]
-        return shares
+        totals = np.add.reduceat(cells, np.searchsorted(self._attribute, np.unique(self._attribute)))
+        return np.asarray(cells / totals[self._attribute])
 
     def climb(self, n_clusters: int, generator: np.random.Generator, max_iter: int, tol: float) -> End:
         moved = np.exp(SPREAD * generator.normal(size=(len(self._attribute), n_clusters)))

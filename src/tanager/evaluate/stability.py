@@ -70,19 +70,14 @@ class Stability:
 
     def to_dict(self) -> dict[str, object]:
         """The result as values for JSON."""
-        attributes, links = (
-            [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
-            for columns in (self._attribute_columns(), self._link_columns())
-        )
+        columns, shares = self._attribute_columns(), self.frequency.tolist()
+        attributes = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+        links = [{"from": a, "to": b, "frequency": share} for (a, b), share in zip(self.links, shares, strict=True)]
         return {"fits": len(self.importance), "attributes": attributes, "directed": self.directed, "links": links}
 
     def to_frame(self, library: str = "pandas") -> Any:
         """A line per attribute, the strongest first: importance and rank with intervals, how often used and rising."""
         return make_frame(self._attribute_columns(), library)
-
-    def _link_columns(self) -> dict[str, list[Any]]:
-        first, second = ([link[k] for link in self.links] for k in (0, 1))
-        return {"from": first, "to": second, "frequency": self.frequency.tolist()}
 
     def _attribute_columns(self) -> dict[str, list[Any]]:
         order, tail = self.order, (1.0 - LEVEL) / 2.0
