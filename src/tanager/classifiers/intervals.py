@@ -10,14 +10,13 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.coded_table import add_hidden_codes, check_columns, code_table
-from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
 from tanager.network.network import Network
 from tanager.parameters import Frequency
 from tanager.registry import check_option
 from tanager.table.read_columns import is_stream
 from tanager.table.training_table import TrainingTable, read_rows, warn_left_out, weigh_classes
-from tanager.uncertainty.dirichlet import DirichletPosterior, dirichlet_posterior
+from tanager.uncertainty.dirichlet import DirichletPosterior
 from tanager.uncertainty.posterior import AnyPosterior
 from tanager.uncertainty.reference import ReferencePosterior, TrainingRows, reference_posterior
 
@@ -76,6 +75,8 @@ def _dirichlet(clf: BayesianNetworkClassifier, training: TrainingTable) -> Diric
     learner = cast(Frequency, clf._learner().parameters)
     table = code_table(training, clf.encoder_.schema, tuple(range(len(network.columns) - 1)))
     counts = table.counts(clf._count_engine())
-    families = [Family(node, parents) for node, parents in enumerate(network.dag.parents)]
-    counted = [np.asarray(counts.table(family), dtype=np.float64) for family in families]
-    return dirichlet_posterior(network, counted, [learner.pseudo_rows(counts, family) for family in families])
+    rows = []
+    for family in network.dag.families:
+        counted = np.asarray(counts.table(family), dtype=np.float64).reshape(family.shape(network.n_states))
+        rows.append(counted + learner.pseudo_rows(counts, family))
+    return DirichletPosterior(network, tuple(rows))

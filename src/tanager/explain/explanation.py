@@ -139,7 +139,11 @@ class ExplainedRows:
         if not isinstance(model, TableClassifier):
             with np.errstate(invalid="ignore"):  # of a row of probability zero
                 log_posterior = rule.log_posterior(codes)
-        return cls(network, tuple(columns), codes, unseen, _possible(log_posterior), rule)
+        impossible = np.isnan(log_posterior).any(axis=1) | (log_posterior.max(axis=1) == -np.inf)
+        if impossible.any():
+            row = int(impossible.argmax())
+            raise DataError(f"row {row} has probability zero under the network, whatever its class.")
+        return cls(network, tuple(columns), codes, unseen, log_posterior, rule)
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -224,14 +228,6 @@ def network_of(model: Model) -> AnyModel:
 def rule_of(model: Model) -> MissingRule:
     """How the model treats a cell that is not present."""
     return model.missing_rule_ if isinstance(model, TableClassifier) else choose_rule(model)
-
-
-def _possible(log_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Refuse a row that has probability zero whatever its class: there is no decision in it to explain."""
-    impossible = np.isnan(log_probabilities).any(axis=1) | (log_probabilities.max(axis=1) == -np.inf)
-    if impossible.any():
-        raise DataError(f"row {int(impossible.argmax())} has probability zero under the network, whatever its class.")
-    return log_probabilities
 
 
 @dataclass(frozen=True)
@@ -397,7 +393,9 @@ class Explanation:
 
     def __getitem__(self, row: int) -> RowExplanation:
         row = range(len(self))[row]
-        addends = zip(self.cells.network.terms, self.contributions[row].tolist(), self._margins(row), strict=True)
+        known = [np.nan] * len(self.terms) if self.margins is None else self.margins[row].tolist()
+        margins = [None if np.isnan(margin) else margin for margin in known]
+        addends = zip(self.cells.network.terms, self.contributions[row].tolist(), margins, strict=True)
         probabilities = np.exp(self.cells.log_posterior[row]).tolist()
         return RowExplanation(
             row,
@@ -435,11 +433,6 @@ class Explanation:
             total = self.log_odds[row] - self.base_rate[row] - self.baseline[row]
             parts[()] = float(total) - sum(parts.values())
         return dict(sorted(parts.items(), key=lambda part: -abs(part[1])))
-
-    def _margins(self, row: int) -> list[float | None]:
-        if self.margins is None:
-            return [None] * len(self.terms)
-        return [None if np.isnan(margin) else margin for margin in self.margins[row].tolist()]
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it: every row with its contributions."""

@@ -19,7 +19,6 @@ the curvature of the logarithm takes: `_shift`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -31,7 +30,6 @@ from scipy.stats import norm
 
 from tanager.additive.model import AnyModel
 from tanager.arrays import Array, Codes
-from tanager.counts.family import Family
 from tanager.missing.rule import MissingRule
 from tanager.network.columns import Term
 from tanager.network.inference.elimination_plan import relevant_nodes
@@ -216,11 +214,3 @@ def _psi(n: int, values: Array) -> Array:
     """The n-th derivative of the digamma function."""
     derivative: Array = digamma(values) if n == 0 else polygamma(n, values)
     return derivative
-
-
-def dirichlet_posterior(network: Network, counted: Sequence[Array], pseudo: Sequence[Array]) -> DirichletPosterior:
-    """counted (parent configurations, states) rows of each node, and pseudo (states,) rows of each of its lines."""
-    families = [Family(node, parents) for node, parents in enumerate(network.dag.parents)]
-    shapes = [family.shape(network.n_states) for family in families]
-    each = zip(counted, pseudo, shapes, strict=True)
-    return DirichletPosterior(network, tuple(rows.reshape(shape) + more for rows, more, shape in each))
