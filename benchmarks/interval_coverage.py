@@ -2,9 +2,8 @@
 
     python -m benchmarks.interval_coverage [number of tables] [output]
 
-"dirichlet" is measured on truths drawn from the prior, with the structure given. The default interval and "bootstrap"
-are measured on smooth truths and trees, with everything chosen by the classifier, and the default interval also on
-truths of three to twenty classes.
+"dirichlet" is measured on truths drawn from the prior, with the structure given. The default interval
+is measured on smooth truths, on trees and on truths of three to twenty classes; the classifier chooses everything.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesCla
 
 LEVEL = 0.9
 N_TEST = 500
-BOOTSTRAP_TABLES, BOOTSTRAP_DRAWS = 15, 10
 MANY_CLASSES_TABLES = 20
 
 Table = tuple[pd.DataFrame, np.ndarray, np.ndarray]
@@ -48,7 +46,7 @@ class Tally:
         method: str,
     ) -> None:
         begin = time.process_time()
-        found = clf.prepare_intervals(X, y, method=method, n_draws=BOOTSTRAP_DRAWS).predict_interval(rows, LEVEL)
+        found = clf.prepare_intervals(X, y, method=method).predict_interval(rows, LEVEL)
         self.seconds += time.process_time() - begin
         p = clf.predict_proba(rows)
         # The second of two classes, and of more the one predicted.
@@ -118,8 +116,7 @@ def tree(rng: np.random.Generator, n_attributes: int) -> Callable[[np.ndarray], 
 def with_everything_chosen(
     rng: np.random.Generator,
     make: Callable[[np.random.Generator, int], Callable[[np.ndarray], np.ndarray]],
-    tallies: dict[str, Tally],
-    number: int,
+    tally: Tally,
 ) -> None:
     """150 to 1,200 rows of three to eight normal attributes."""
     n_attributes, n_rows = int(rng.integers(3, 9)), int(np.exp(rng.uniform(np.log(150), np.log(1200))))
@@ -128,9 +125,7 @@ def with_everything_chosen(
     X, rows = (pd.DataFrame(rng.normal(size=(n, n_attributes)), columns=names) for n in (n_rows, N_TEST))
     y = (rng.random(n_rows) < expit(log_odds(X.to_numpy()))).astype(int)
     clf, truth = AdditiveClassifier().fit(X, y), expit(log_odds(rows.to_numpy()))
-    for method, tally in tallies.items():
-        if method != "bootstrap" or number < BOOTSTRAP_TABLES:
-            tally.add(clf, X, y, rows, truth, method)
+    tally.add(clf, X, y, rows, truth, "reference")
 
 
 def prototypes(rng: np.random.Generator, n_rows: int, n_classes: int, n_attributes: int) -> Table:
@@ -171,11 +166,11 @@ def main() -> None:
     lines.append(tally.line("from the prior, Dirichlet", "dirichlet"))
     print(lines[-1], flush=True)
     for truths, shape in (("smooth", smooth), ("trees", tree)):
-        tallies = {method: Tally() for method in ("reference", "bootstrap")}
+        tally = Tally()
         for seed in range(n_tables // 2):
-            with_everything_chosen(np.random.default_rng([11, seed]), shape, tallies, seed)
-        lines += [tally.line(truths, method) for method, tally in tallies.items()]
-        print("\n".join(lines[-2:]), flush=True)
+            with_everything_chosen(np.random.default_rng([11, seed]), shape, tally)
+        lines.append(tally.line(truths, "reference"))
+        print(lines[-1], flush=True)
     for truths, many in (("many classes, smooth", smooth_scores), ("many classes, prototypes", prototypes)):
         tally = Tally()
         for seed in range(max(1, n_tables * MANY_CLASSES_TABLES // 100)):
@@ -195,8 +190,7 @@ the true probability, on simulated tables with {N_TEST} new rows each.
 - *Many classes*: three to twenty classes, 200 to 1,200 rows of four to fifteen attributes; the interval of
   the predicted class. With prototypes nearly every row is classified correctly.
 
-"reference" is the default method. The bootstrap has {BOOTSTRAP_DRAWS} draws, on the first {BOOTSTRAP_TABLES} tables of
-each kind. The lowest decile is the lowest coverage among tenths of the rows by predicted P.
+"reference" is the default method. The lowest decile is the lowest coverage among tenths of the rows by predicted P.
 
 | truths | method | tables | coverage | lowest decile | worst tenth of tables | mean width | seconds of processor |
 | --- | --- | --- | --- | --- | --- | --- | --- |

@@ -34,9 +34,9 @@ print(row)
 print(counterfactuals(clf, unsure, cells=1)[0])
 
 # %%
-# The importance of the attributes: how much the log-likelihood of held-out rows falls without each.
+# The strength of the attributes: the root mean square of what each adds to the log odds.
 
-print("\n".join(str(explain(clf, X_test, y_test)).splitlines()[:8]))
+print("\n".join(str(explain(clf)).splitlines()[:8]))
 
 # %%
 # The report page, which opens in a browser. Here it is written to a temporary folder.

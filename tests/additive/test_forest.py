@@ -154,10 +154,3 @@ def test_what_is_no_forest_is_refused(forest, table, changes, message):
     broken = replace(forest, **{name: change(getattr(forest, name)) for name, change in changes.items()})
     with pytest.raises(DataError, match=message):
         broken.check(table.n_codes, N_CLASSES)
-
-
-def test_without_an_attribute_means_without_its_credit(forest, table):
-    credits = forest.credits(table.codes, len(table.n_codes))
-    for attribute in range(len(table.n_codes)):
-        found = forest.without(attribute).scores(table.codes)
-        np.testing.assert_allclose(found, forest.scores(table.codes) - credits[:, attribute], rtol=0, atol=1e-12)

@@ -10,9 +10,7 @@ from sklearn.base import clone
 from report.models import mixed_table, with_trees
 from tanager import (
     AdditiveClassifier,
-    BayesianNetworkClassifier,
     OptionError,
-    TANClassifier,
     counterfactuals,
     load_model,
     report,
@@ -131,15 +129,6 @@ def test_effects_are_a_frame_of_the_library_that_is_installed(readable, monkeypa
     assert type(readable.effects_).__module__.split(".")[0] == kind
 
 
-def test_intercept_effects_and_trees_add_up_to_the_log_odds(readable, rows):
-    X = rows[0].dropna().head(50)
-    _, codes = encode_table(readable, X)
-    model = readable.model_
-    total = readable.intercept_ + sum(model.effects(codes))
-    total -= np.log(np.exp(total).sum(axis=1, keepdims=True))
-    np.testing.assert_allclose(total, readable.predict_log_proba(X), atol=1e-9)
-
-
 def test_a_query_is_what_is_predicted_for_a_row_of_these_cells_alone(rows):
     X, y = rows[0].dropna(), rows[1][rows[0].notna().all(axis=1)]
     clf = AdditiveClassifier(trees=False).fit(X, y)
@@ -195,16 +184,6 @@ def test_a_category_unseen_in_training_is_averaged_over_or_an_error(rows):
     np.testing.assert_allclose(clf.predict_proba(unseen), clf.predict_proba(unknown), atol=1e-12)
     with pytest.raises(ValueError, match="Zz"):
         AdditiveClassifier(trees=False, handle_unknown="error").fit(X, y).predict(unseen)
-
-
-def test_the_default_network_is_a_tan_by_fcll_with_conditional_tables(rows):
-    X, y = rows[0].head(300), rows[1].head(300)
-    clf = BayesianNetworkClassifier().fit(X, y)
-    expected = TANClassifier(criterion="fcll", parameters="conditional").fit(X, y)
-    assert clf.network_.edges == expected.network_.edges
-    np.testing.assert_array_equal(clf.predict_proba(X), expected.predict_proba(X))
-    with pytest.raises(OptionError, match="structure='pairwise' is not known"):
-        BayesianNetworkClassifier("pairwise").fit(X, y)
 
 
 @pytest.fixture(scope="module")

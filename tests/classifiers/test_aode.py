@@ -15,7 +15,6 @@ from oracle import log_joints_without
 from tanager import (
     BayesianNetworkClassifier,
     NaiveBayesClassifier,
-    explain,
     read_network,
     report,
     save_model,
@@ -150,28 +149,20 @@ def test_one_attribute_is_its_own_superparent():
         np.testing.assert_allclose(fitted(X[:, :1], y, n=n).predict_proba(X[:, :1]), naive.predict_proba(X[:, :1]))
 
 
-def test_a_row_of_gaps_has_the_class_frequencies():
-    X, y = make_table(5)
-    nothing = np.full((1, len(N_STATES)), np.nan)
-    np.testing.assert_allclose(fitted(X, y).predict_proba(nothing)[0], np.bincount(y) / len(y), rtol=1e-9)
-
-
-def test_removing_an_attribute_is_measured_by_its_absence():
-    X, y = make_table(6)
-    clf = fitted(X, y)
-    without = X.astype(float)
-    without[:, 2] = np.nan
-    rows = np.arange(len(y))
-    lost = np.log(clf.predict_proba(X)[rows, y] / clf.predict_proba(without)[rows, y]).mean()
-    assert explain(clf, X, y).removal[2] == pytest.approx(lost, rel=1e-9)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"structure": AnDE(n=3), "parameters": "frequency"}, "n=3 of AnDE cannot be used; expected 0, 1 or 2"),
         ({"structure": AnDE(weights="even"), "parameters": "frequency"}, "weights='even' is not known"),
         ({"structure": "aode"}, r"cannot fit the mixtures of structure=AnDE\(\)(.|\n)*parameters='frequency'"),
+        (
+            {"structure": "tree-average"},
+            r"cannot fit the trees of structure=TreeAverage\(\)(.|\n)*parameters='frequency'",
+        ),
+        (
+            {"structure": "tree-average", "parameters": "frequency", "criterion": "cll"},
+            "needs a criterion that is a sum",
+        ),
         ({"structure": "aode", "parameters": "frequency", "missing": "skip"}, "missing='skip' is defined for one"),
         (
             {"structure": "aode", "parameters": "frequency", "missing": "average"},

@@ -1,24 +1,15 @@
 """BayesianNetworkClassifier and TANClassifier: the scikit-learn face over real work, and what it refuses."""
 
-import threading
-
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_iris, load_wine
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+from sklearn.datasets import load_iris
 
 from random_networks import joint, random_network
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
 from tanager.errors import DataError, DataWarning, MemoryLimitError, OptionError
 from tanager.parameters import Conditional, Frequency
-from tanager.structure import Tree
 from tanager.table.read_columns import read_columns
 
 
@@ -75,47 +66,6 @@ def test_integer_weights_equal_repeated_rows(estimator):
     # Counts are the same to the bit; an optimiser adds up its rows in another order.
     tolerance = 0.0 if estimator.parameters == "frequency" else 1e-6
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=tolerance)
-
-
-@pytest.mark.parametrize("make", [lambda X: X, pl.from_pandas, pa.Table.from_pandas, lambda X: X.to_numpy()])
-def test_every_kind_of_table_gives_the_same_predictions(make):
-    X, y = iris()
-    X = X[sorted(X)]  # the order of names, as an array has none
-    expected = TANClassifier().fit(X, y).predict_proba(X)
-    np.testing.assert_array_equal(TANClassifier().fit(make(X), y.to_numpy()).predict_proba(make(X)), expected)
-
-
-def test_it_works_in_pipelines_column_transformers_and_grid_searches():
-    X, y = load_wine(return_X_y=True, as_frame=True)
-    assert cross_val_score(make_pipeline(StandardScaler(), TANClassifier()), X, y, cv=3).mean() > 0.9
-    search = GridSearchCV(
-        BayesianNetworkClassifier(Tree(), "ll", Frequency()),
-        {"structure__forest": [False, True], "parameters__alpha": [0.5, 1.0], "criterion": ["ll", "fcll"]},
-        cv=3,
-    ).fit(X, y)
-    assert search.best_score_ > 0.9
-    towns = pd.DataFrame({"a": ["x", "y"] * 20, "b": range(40)})
-    prepared = make_column_transformer((OrdinalEncoder(), ["a"]), remainder="passthrough").set_output(
-        transform="pandas"
-    )
-    assert make_pipeline(prepared, NaiveBayesClassifier()).fit(towns, [0, 1] * 20).score(towns, [0, 1] * 20) == 1.0
-
-
-def test_eight_threads_may_predict_at_once():
-    rows, y = load_iris(return_X_y=True)
-    clf = TANClassifier().fit(rows, y)
-    expected = clf.predict_proba(rows)
-    faults = []
-
-    def work():
-        faults.extend(k for k in range(0, 150, 7) if not np.array_equal(clf.predict_proba(rows[[k]]), expected[[k]]))
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert faults == []
 
 
 def test_the_class_takes_the_name_of_its_column_and_never_an_attribute_s():
@@ -202,12 +152,6 @@ def test_other_columns_at_prediction_are_refused_by_name():
         clf.predict(X.iloc[:, ::-1])
     with pytest.raises(ValueError, match="X has 3 features, but TANClassifier is expecting 4"):
         TANClassifier().fit(X.to_numpy(), y).predict(X.to_numpy()[:, :3])
-
-
-def test_unseen_categories_may_be_an_error():
-    clf = NaiveBayesClassifier(handle_unknown="error").fit(pd.DataFrame({"a": ["x", "y"] * 5}), [0, 1] * 5)
-    with pytest.raises(DataError, match="column 'a' holds 'z' in row 0"):
-        clf.predict(pd.DataFrame({"a": ["z"]}))
 
 
 def test_tables_that_would_not_fit_in_memory_are_refused_by_name():

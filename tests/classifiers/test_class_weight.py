@@ -73,13 +73,13 @@ def test_balanced_weighs_rows_of_weight_two_as_two():
     assert_same_model(weighted, repeated)
 
 
-@pytest.mark.parametrize("kind", ["balanced", "given"])
+@pytest.mark.parametrize("kind", [None, "balanced", "given"])
 @pytest.mark.parametrize("after_fit", [False, True])
 def test_batches_weigh_classes_as_one_fit_does(kind, after_fit):
     """After `fit` the cut points stay: here all columns are categories."""
     table = mixed_table(200)
     X, y = split(table)
-    labels, options = y.to_numpy(str), {"class_weight": kind if kind == "balanced" else weights_of(y)}
+    labels, options = y.to_numpy(str), {"class_weight": weights_of(y) if kind == "given" else kind}
     if after_fit:
         options["categorical_features"] = "all"
     expected = NaiveBayesClassifier(**options).fit(X, labels)

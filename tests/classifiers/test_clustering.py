@@ -80,14 +80,6 @@ def test_columns_rows_and_weights_are_no_part_of_the_answer():
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
 
 
-def test_one_cluster_has_the_smoothed_frequencies():
-    X, _ = planted(4, 60)
-    network = NaiveBayesClusterer(1).fit(X).network_
-    counts = X["noise"].value_counts()
-    for state, label in enumerate(network.states["noise"]):
-        assert network.tables[list(network.nodes).index("noise")][0, state] == pytest.approx((counts[label] + 1) / 63)
-
-
 @pytest.mark.parametrize("options", [{"n_clusters": 0}, {"n_clusters": 2.5}, {"n_init": 0}, {"alpha": 0}, {"tol": -1}])
 def test_an_option_that_cannot_be_used_is_named(options):
     (name,) = options

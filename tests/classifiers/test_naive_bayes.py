@@ -49,13 +49,6 @@ def test_a_missing_cell_is_left_out_of_training_and_prediction():
     assert alone == pytest.approx([(3 / 5) / (3 / 5 + 1 / 4), (1 / 4) / (3 / 5 + 1 / 4)])
 
 
-def test_a_row_without_any_cell_gets_the_class_frequencies():
-    X, y = table(3)
-    clf = NaiveBayesClassifier(categorical_features="all").fit(X, y)
-    empty = np.full((1, X.shape[1]), np.nan)
-    np.testing.assert_allclose(clf.predict_proba(empty)[0], np.bincount(y) / len(y), rtol=1e-12)
-
-
 @settings(max_examples=15, deadline=None)
 @given(
     st.integers(0, 10_000),
@@ -87,14 +80,6 @@ def test_partial_fit_needs_the_classes_first_and_no_others_later():
     clf = NaiveBayesClassifier().partial_fit(X, y, classes=[0, 1, 2])
     with pytest.raises(DataError, match="class 7"):
         clf.partial_fit(X[:1], [7])
-
-
-def test_partial_fit_after_fit_adds_rows_to_the_counts():
-    X, y = table(4)
-    whole = NaiveBayesClassifier(categorical_features="all").fit(X, y)
-    parts = NaiveBayesClassifier(categorical_features="all").fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
-    for one, other in zip(parts.network_.tables, whole.network_.tables, strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 def test_partial_fit_after_fit_keeps_the_cut_points_of_fit():

@@ -17,13 +17,10 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from all_parts import make_classifier
 from classifiers.stream_tables import assert_same_model, coded, cut, mixed_table, split
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
-from tanager.counts.engine import choose_engine
 from tanager.errors import DataError, DataWarning, FileError, MemoryLimitError, OptionError
 from tanager.parameters import Frequency
 from tanager.table.rows import gather
@@ -37,6 +34,7 @@ LABELS = {
     "bytes": pa.array([3, 4] * 20, pa.int8()),
     "floats": pa.array([3.0, 4.0] * 20, pa.float32()),
     "booleans": pa.array([False, True] * 20),
+    "dictionary": pa.array(["no", "yes"] * 20).dictionary_encode(),
 }
 
 
@@ -56,28 +54,6 @@ def test_predictions_have_the_type_that_a_fit_in_memory_gives_them(kind, unlabel
 
 def mask_of(rows: tuple[int, ...]) -> np.ndarray:
     return np.isin(np.arange(40), rows)
-
-
-@pytest.mark.parametrize("kind", ["text", "integers"])
-def test_classes_in_a_dictionary_have_the_type_of_its_entries(kind):
-    plain = pa.table({"a": [1, 2] * 20, "outcome": LABELS[kind]})
-    stored = plain.set_column(1, "outcome", LABELS[kind].dictionary_encode())
-    clf, expected = (NaiveBayesClassifier().fit(cut(table, [20]), "outcome") for table in (stored, plain))
-    assert clf.classes_.dtype == expected.classes_.dtype
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.lists(st.integers(0, 200), max_size=6), st.sampled_from(["auto", "category"]))
-def test_the_cut_into_batches_changes_no_count(edges, missing):
-    table = mixed_table(200, gaps=0.1)
-    found = []
-    for batches in (cut(table, edges), cut(table, [])):
-        with coded(BayesianNetworkClassifier("kdb", parameters="frequency", missing=missing), batches) as rows:
-            counts = rows.counts(choose_engine("numpy"))
-            assert counts.pairs().counts.dtype == np.int64
-            found.append([rows.schema, counts.pairs().counts.tolist()])
-            found[-1] += [counts.flat(nodes).tolist() for nodes in ((0, 2, 4), (5,))]
-    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("missing", ["auto", "category"])
@@ -174,19 +150,6 @@ def test_odd_batches_give_the_model_of_the_table_in_memory(case):
     assert_same_model(clf, BayesianNetworkClassifier("tan", parameters="frequency").fit(X, y))
     if case == "categories in an order":
         assert clf.encoder_.schema.attributes[0].categories == ("low", "mid", "high")
-
-
-def test_batches_of_other_widths_hold_the_same_numbers():
-    values = np.tile([3, 7, -2, 40], 25)
-    frames = [
-        pa.table({"a": values.astype(np.int8), "outcome": values > 5}),
-        pa.table({"a": values.astype(np.int64), "outcome": values > 5}),
-        pa.table({"outcome": values > 5, "a": values.astype(np.float64)}),
-    ]
-    clf = NaiveBayesClassifier(categorical_features=["a"]).fit(iter(frames), "outcome")
-    assert clf.encoder_.schema.attributes[0].categories == (-2, 3, 7, 40)
-    assert clf.classes_.dtype == bool
-    assert clf.predict(pa.table({"a": [3, 40]})).tolist() == [False, True]
 
 
 def test_rows_without_a_class_are_left_out_with_a_warning():

@@ -8,15 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import log_softmax
-from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score
 
-import tanager
 from all_parts import FITTING, make_classifier
 from oracle import log_joints_without
-from tanager import BayesianNetworkClassifier, classifiers, structure_score
+from tanager import BayesianNetworkClassifier, structure_score
 from tanager.errors import OptionError
 from tanager.parameters import Conditional
 from tanager.parameters.conditional.cross_validation import split_folds
@@ -180,19 +177,6 @@ def test_a_criterion_that_a_structure_does_not_ask_for_is_refused(structure, cri
     assert clf.set_params(criterion=None).fit(X, y).structure_score_ is None
 
 
-@pytest.mark.parametrize("name", PRESETS_WITHOUT)
-def test_a_preset_that_asks_for_no_criterion_has_no_such_option(name):
-    clf = getattr(classifiers, name)()
-    assert "criterion" not in clf.get_params()
-    assert clf.fit(X, y).structure_score_ is None
-
-
-def test_score_is_the_method_of_scikit_learn():
-    clf = tanager.TANClassifier(criterion="bic", parameters="frequency").fit(X, y)
-    assert tanager.TANClassifier.score is ClassifierMixin.score
-    assert clf.score(X, y) == accuracy_score(y, clf.predict(X))
-
-
 @pytest.mark.parametrize(("penalty", "price"), [("aic", 1.0), ("bic", np.log(150) / 2), ("mdl", np.log(150) / 2)])
 def test_a_penalised_conditional_likelihood_pays_for_every_free_parameter(penalty, price):
     parents = {1: [0], 3: [0, 2]}
@@ -230,8 +214,3 @@ def test_hill_climbing_by_conditional_description_length_ends_where_no_change_of
 def is_reached(parents, above, below):
     """Whether `below` is an ancestor of `above`, or the same."""
     return above == below or any(is_reached(parents, parent, below) for parent in parents[above])
-
-
-def test_an_unknown_penalty_is_refused():
-    with pytest.raises(OptionError, match="penalty='bif' is not known; expected one of 'bic'"):
-        structure_score(X, y, {}, CLL("bif"))

@@ -117,12 +117,6 @@ def test_a_grid_search_goes_over_options_of_a_part_given_by_name():
     np.testing.assert_allclose(by_name, by_hand)
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_an_option_that_a_classifier_does_not_have_is_refused(name):
-    with pytest.raises(TypeError, match="unexpected keyword argument 'discretiser'"):
-        getattr(classifiers, name)(discretiser="mdlp")
-
-
 MODELS = [
     NaiveBayesClassifier(),
     TANClassifier(parameters="frequency"),
@@ -154,12 +148,6 @@ def test_weights_asked_for_reach_every_fit_of_cross_validation(clf, table):
         by_hand = clone(clf).fit(X[train], y[train], weights[train])
         np.testing.assert_array_equal(fitted.predict_proba(X), by_hand.predict_proba(X))
         assert score == pytest.approx(by_hand.score(X[test], y[test], weights[test]))
-
-
-def test_weights_nobody_has_asked_for_are_an_error(table):
-    X, y, weights = table
-    with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError):
-        cross_validate(NaiveBayesClassifier(), X, y, cv=3, params={"sample_weight": weights})
 
 
 def test_weights_go_through_a_search_and_a_pipeline(table):

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 
 from tanager import (
     AdditiveClassifier,
     BayesianNetworkClassifier,
     NaiveBayesClassifier,
     TANClassifier,
+    explain,
     load_model,
     save_model,
     structure_score,
@@ -146,13 +146,6 @@ def test_importances_are_not_negative_and_a_constant_has_none(fitted, tmp_path):
     np.testing.assert_array_equal(load_model(tmp_path / "model.json").feature_importances_, clf.feature_importances_)
 
 
-def test_importances_are_the_same_for_any_order_of_columns(fitted):
-    clf, X, y = fitted
-    order = [3, 0, 5, 2, 1, 4]
-    other = clone(clf).fit(X.iloc[:, order], y)
-    np.testing.assert_allclose(other.feature_importances_, clf.feature_importances_[order], rtol=1e-6, atol=1e-9)
-
-
 def test_those_of_naive_bayes_are_what_attribute_and_class_tell_of_each_other():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (200, 4))
@@ -162,22 +155,14 @@ def test_those_of_naive_bayes_are_what_attribute_and_class_tell_of_each_other():
     np.testing.assert_allclose(clf.feature_importances_, information(X, y).target, atol=1e-9)
 
 
-def test_those_of_effects_are_root_mean_squares_with_pairs_shared():
+def test_half_of_the_strength_of_a_pair_counts_for_each_of_its_attributes():
     X, y = table()
-    network = (clf := AdditiveClassifier(trees=False).fit(X.drop(columns="same"), y)).model_
-    expected = np.zeros(5)
-    for attribute, main in enumerate(network.mains):
-        odds = main[:-1, 1] - main[:-1, 0]
-        expected[attribute] += np.sqrt(network.densities[attribute] @ odds**2)
-    for (i, j), cells in zip(network.pairs, network.tables, strict=True):
-        shares = [
-            np.bincount(network.columns[k].coarse_codes[:-1], network.densities[k], minlength=cells.shape[axis] - 1)
-            for axis, k in enumerate((i, j))
-        ]
-        odds = cells[:-1, :-1, 1] - cells[:-1, :-1, 0]
-        expected[[i, j]] += np.sqrt(shares[0] @ odds**2 @ shares[1]) / 2
-    assert network.pairs
-    np.testing.assert_allclose(clf.feature_importances_, expected, rtol=1e-9)
+    clf = AdditiveClassifier(trees=False).fit(X, y)
+    expected = np.zeros(6)
+    for term, strength in zip(clf.model_.terms, explain(clf).strength, strict=True):
+        expected[list(term)] += strength / len(term)
+    assert clf.model_.pairs
+    np.testing.assert_allclose(clf.feature_importances_, expected, rtol=1e-12)
 
 
 def test_an_attribute_beside_the_network_has_no_importance():

@@ -18,7 +18,7 @@ from tanager import (
     structure_score,
 )
 from tanager.classifiers.base import encode_table
-from tanager.errors import DataError, FileError, OptionError
+from tanager.errors import DataError, FileError
 from tanager.parameters import Frequency
 from tanager.structure import Dag, Fixed, TreeAverage
 from tests.classifiers.test_aode import N_STATES, make_table
@@ -214,20 +214,6 @@ def test_smoothing_is_that_of_the_tables():
     alone = BayesianNetworkClassifier(Fixed(edges), parameters=Frequency("friedman"), categorical_features="all")
     for mine, other in zip(tree.tables, alone.fit(X, y).network_.tables, strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, r"cannot fit the trees of structure=TreeAverage\(\)(.|\n)*parameters='frequency'"),
-        ({"parameters": "frequency", "missing": "average"}, "missing='average' is defined for one"),
-        ({"parameters": "frequency", "criterion": "cll"}, "'tree-average' needs a criterion that is a sum"),
-    ],
-)
-def test_options_that_mean_nothing_are_refused(options, message):
-    X, y = make_table()
-    with pytest.raises(OptionError, match=message):
-        BayesianNetworkClassifier("tree-average", **options).fit(X, y)
 
 
 def test_a_mean_of_trees_needs_weights_for_each_and_the_right_parents():

@@ -19,7 +19,6 @@ from tanager import (
     TANClassifier,
     apply_edits,
     cross_validate_model,
-    explain,
     load_model,
     save_model,
     undo_edits,
@@ -195,19 +194,6 @@ def test_trees_that_ask_for_a_removed_attribute_go(trees):
     found = np.zeros_like(total) if kept is None else kept.scores(codes)
     np.testing.assert_allclose(found, total, atol=1e-12)
     assert len(forest.roots) - asked == (0 if kept is None else len(kept.roots))
-
-
-def test_predictions_of_an_edited_model_are_its_explanations(clf, rows):
-    edited = apply_edits(clf, [Edit.flatten("pay", 10, 40, reason="a"), Edit.remove("job", reason="b")])
-    X = rows[0].head(20)
-    logs = edited.predict_log_proba(X)
-    for row, explained in enumerate(explain(edited, X)):
-        first, second = np.sort(logs[row])[::-1][:2]
-        assert explained.log_odds == pytest.approx(first - second, abs=1e-9)
-        total = sum(value for _, value in explained.first_lines) + sum(
-            each.log_odds for each in explained.contributions
-        )
-        assert total == pytest.approx(explained.log_odds, abs=1e-3)
 
 
 def test_undo_gives_the_old_model_bit_by_bit_in_memory_and_from_files(clf, rows, tmp_path):

@@ -11,6 +11,9 @@ import pytest
 from scipy.special import expit
 
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, OptionError, TANClassifier, stability
+from tanager.classifiers.coded_table import code_table
+from tanager.classifiers.intervals import read_training_rows
+from tanager.evaluate.stability import _draw_weights
 from tanager.plots import plot_stability
 
 mpl.use("Agg")
@@ -40,16 +43,14 @@ def test_an_edge_that_the_rows_leave_no_doubt_about_is_in_every_fit():
 
 
 def test_fits_are_those_of_the_classifier_to_the_weights_drawn():
-    from tanager.classifiers.intervals import Preparation
-    from tanager.uncertainty.posterior import draw_weights
-
     X, y = chained(80)
     clf = BayesianNetworkClassifier("hill-climb", "bic", "frequency").fit(X, y)
     found = stability(clf, X, y, n_draws=3, random_state=5)
     rng = np.random.default_rng(5)
-    rows = Preparation.of(clf, X, y, None).table().rows
+    schema = clf.encoder_.schema
+    rows = code_table(read_training_rows(clf, X, y, None), schema, schema.learning_order).rows
     for draw in range(3):
-        weights = draw_weights(rows, rng).weights
+        weights = _draw_weights(rows, rng).weights
         assert weights.sum() == pytest.approx(80.0)
         again = BayesianNetworkClassifier("hill-climb", "bic", "frequency").fit(X, y, weights)
         np.testing.assert_allclose(found.importance[draw], again.feature_importances_, atol=1e-12)

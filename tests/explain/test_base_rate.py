@@ -91,13 +91,6 @@ def test_the_baseline_of_effects_is_their_intercept_less_the_base_rate(seed, aga
     assert found[0].source == "an average row"
 
 
-def test_effects_add_nothing_on_average_beside_intercept():
-    X, y = table(3, n_rows=200)
-    clf = AdditiveClassifier().fit(X.dropna(), y[X.notna().all(axis=1)])
-    for main, density in zip(clf.model_.mains, clf.model_.densities, strict=True):
-        np.testing.assert_allclose(density @ main[:-1], 0, atol=1e-9)
-
-
 def test_a_row_of_weight_two_counts_twice_and_a_class_without_rows_as_half_a_row():
     X, y = table(4)
     weights = np.where(y == "few", 2.0, 1.0)

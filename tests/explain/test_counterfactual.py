@@ -121,7 +121,7 @@ def test_locked_and_missing_cells_stay_and_the_class_may_be_named(clf, rows):
         assert {change.decided for change in each.changes} <= {"class 1"}
     with pytest.raises(OptionError, match="no node 'twon'"):
         counterfactuals(clf, X, locked=["twon"])
-    with pytest.raises(OptionError, match="is no class"):
+    with pytest.raises(OptionError, match="there is no class 'class 9'"):
         counterfactuals(clf, X, wanted="class 9")
     with pytest.raises(OptionError, match="one or two cells"):
         counterfactuals(clf, X, cells=3)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +16,6 @@ from explain.effect_networks import ATTRIBUTES, class_terms, effect_network, fra
 from tanager import AdditiveClassifier, explain
 
 IRIS = load_iris(as_frame=True)
-MEANINGS = ["auto", "average"]
 
 CELLS = st.tuples(
     st.none() | st.floats(0, 10),
@@ -27,16 +23,6 @@ CELLS = st.tuples(
     st.sampled_from([None, "no", "yes"]),
     st.none() | st.floats(0, 100),
 )
-
-
-@pytest.fixture(scope="module", params=MEANINGS)
-def classifier(request) -> AdditiveClassifier:
-    """Learnt from rows with gaps."""
-    return AdditiveClassifier(pairs=4, missing=request.param).fit(with_gaps(0.1), IRIS.target)
-
-
-def with_gaps(share: float) -> pd.DataFrame:
-    return IRIS.data.mask(np.random.default_rng(0).random(IRIS.data.shape) < share)
 
 
 @settings(max_examples=40, deadline=None)
@@ -117,27 +103,6 @@ def test_strength_is_the_root_mean_square_of_the_log_odds_of_a_class_against_the
     for name, square in zip(names, squares, strict=True):
         ends = frozenset(name.split(" & ")) if "&" in name else frozenset((name, "y"))
         assert by_edge[ends] == pytest.approx(math.sqrt(square))
-
-
-def test_removal_is_what_the_log_likelihood_of_the_class_loses_without_the_effect(classifier):
-    X, y = with_gaps(0.2), IRIS.target.to_numpy()
-    found = explain(classifier, X, y)
-    network = classifier.model_
-    assert len(found.removal) == len(found.terms) == 4 + len(network.pairs)
-
-    def mean_log(used) -> float:
-        other = copy.copy(classifier)
-        other.missing_rule_ = replace(classifier.missing_rule_, network=used)
-        return other.predict_log_proba(X)[np.arange(len(y)), y].mean()
-
-    for k in (0, 3):
-        mains = [0 * main if i == k else main for i, main in enumerate(network.mains)]
-        lost = mean_log(network) - mean_log(replace(network, mains=tuple(mains)))
-        assert found.removal[k] == pytest.approx(lost, abs=1e-10)
-    for number in range(len(network.tables)):
-        tables = tuple(0 * table if k == number else table for k, table in enumerate(network.tables))
-        lost = mean_log(network) - mean_log(replace(network, tables=tables))
-        assert found.removal[4 + number] == pytest.approx(lost, abs=1e-10)
 
 
 def test_the_oracle_reads_cells_as_the_network_does():

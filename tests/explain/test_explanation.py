@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-import tanager
 from tanager import OptionError, TANClassifier, explain
 
 IRIS = load_iris(as_frame=True)
@@ -85,8 +84,3 @@ def test_the_function_and_the_folder_of_the_same_name_do_not_get_in_each_others_
     subprocess.run([sys.executable, "-c", script], check=True)
     light = "import sys, tanager; assert 'numpy' not in sys.modules and 'sklearn' not in sys.modules"
     subprocess.run([sys.executable, "-c", light], check=True)
-
-
-def test_a_name_that_is_not_there_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="has no attribute 'explane'"):
-        sys.modules[tanager.explain.__module__].explane  # noqa: B018

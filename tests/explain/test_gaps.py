@@ -36,45 +36,24 @@ def means_by_hand(network: Network, child: int) -> dict[int, float]:
     return means
 
 
-def a_family_with_a_gap_adds_its_mean(network: Network, X: pd.DataFrame, found) -> None:
-    for node, family in enumerate(network.dag.families[:-1]):
-        means = means_by_hand(network, node)
+@pytest.mark.parametrize(
+    ("parameters", "missing", "words"), [("frequency", "skip", "left out"), ("conditional", "average", "averaged over")]
+)
+@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb"])
+def test_a_family_with_a_gap_adds_its_mean_and_averaging_a_remainder(structure, parameters, missing, words):
+    X = with_gaps()
+    clf = BayesianNetworkClassifier(structure, parameters=parameters, missing=missing).fit(IRIS.data, IRIS.target)
+    found, gappy = explain(clf, X), X.isna().any(axis=1).to_numpy()
+    for node, family in enumerate(clf.network_.dag.families[:-1]):
+        means = means_by_hand(clf.network_, node)
         attributes = [parent for parent in family.nodes if parent != 4]
         for row in np.flatnonzero(X.iloc[:, attributes].isna().any(axis=1))[:20]:
             expected = means[found.favoured[row]] - means[found.against[row]]
             assert found.contributions[row, node] == pytest.approx(expected, abs=1e-10)
-
-
-@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb"])
-def test_with_gaps_left_out_a_family_with_one_adds_its_mean(structure):
-    X = with_gaps()
-    clf = BayesianNetworkClassifier(structure, parameters="frequency", missing="skip").fit(IRIS.data, IRIS.target)
-    found = explain(clf, X)
-    a_family_with_a_gap_adds_its_mean(clf.network_, X, found)
-    gap = int(X.isna().any(axis=1).to_numpy().argmax())
-    assert "unknown, left out" in str(found[gap])
-
-
-@pytest.mark.parametrize("missing", ["skip", "average", "marginalize"])
-def test_removal_takes_an_attribute_away_as_prediction_does(missing):
-    clf = TANClassifier(parameters="frequency", missing=missing).fit(IRIS.data, IRIS.target)
-    without = IRIS.data.assign(**{"petal width (cm)": np.nan})
-    rows = np.arange(len(IRIS.target))
-    logs = [clf.predict_log_proba(X)[rows, IRIS.target].mean() for X in (IRIS.data, without)]
-    assert explain(clf, IRIS.data, IRIS.target).removal[3] == pytest.approx(logs[0] - logs[1], abs=1e-12)
-
-
-@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb"])
-def test_with_gaps_averaged_over_terms_are_those_with_gaps_left_out_beside_a_remainder(structure):
-    X = with_gaps()
-    clf = BayesianNetworkClassifier(structure, missing="average").fit(IRIS.data, IRIS.target)
-    found = explain(clf, X)
-    gappy = X.isna().any(axis=1).to_numpy()
-    assert (np.abs(found.remainder[gappy]) > 1e-6).any()
-    a_family_with_a_gap_adds_its_mean(clf.network_, X, found)
+    assert (np.abs(found.remainder[gappy]) > 1e-6).any() == (missing == "average")
     text = str(found[int(gappy.argmax())])
-    assert "unknown, averaged over" in text
-    assert "unknown cells: averaged over" in text
+    assert f"unknown, {words}" in text
+    assert ("unknown cells: averaged over" in text) == (missing == "average")
 
 
 @pytest.mark.parametrize("missing", ["skip", "average"])

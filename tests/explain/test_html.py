@@ -59,7 +59,7 @@ def pages(models):
         "explanation of effects": explain(effects, X.iloc[:3]),
         "row": explain(effects, X)[0],
         "overall": explain(tables),
-        "overall with rows": explain(effects, X, y),
+        "overall of effects": explain(effects),
         "network": tables.model_,
         "table": tables.model_.table(EVIL),
         "effects": effects.model_,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from sklearn.datasets import load_iris
 
 from random_networks import joint, networks, random_network
-from tanager import DataError, NaiveBayesClassifier, Network, OptionError, TANClassifier, explain
+from tanager import NaiveBayesClassifier, Network, OptionError, TANClassifier, explain
 
 IRIS = load_iris(as_frame=True)
 
@@ -56,29 +56,13 @@ def test_strengths_of_a_network_too_large_to_sum_are_drawn(monkeypatch):
     np.testing.assert_array_equal(drawn, network.edge_information)
 
 
-def test_removal_in_a_tree_sums_the_attribute_out():
-    clf = TANClassifier(missing="marginalize").fit(IRIS.data, IRIS.target)
-    X, y, w = IRIS.data[::15], IRIS.target[::15].to_numpy(), np.arange(1.0, 11.0)
-    found = explain(clf, X, y, sample_weight=w)
-    network = clf.network_
-
-    def mean_log(left_out: str | None) -> float:
-        evidence = [{name: v for name, v in row.items() if name != left_out} for row in X.to_dict("records")]
-        logs = [math.log(network.query("target", seen)[label]) for seen, label in zip(evidence, y, strict=True)]
-        return float(np.average(logs, weights=w))
-
-    for j, name in enumerate(X.columns):
-        assert found.removal[j] == pytest.approx(mean_log(None) - mean_log(name), abs=1e-10)
-
-
 def test_frames_and_dictionaries_list_the_strongest_first():
     clf = TANClassifier().fit(IRIS.data, IRIS.target)
-    found = explain(clf, IRIS.data, IRIS.target)
+    found = explain(clf)
     document = json.loads(json.dumps(found.to_dict()))
     names = [line["attribute"] for line in document["attributes"]]
     assert names == list(found.ranked) == found.to_frame()["attribute"].tolist()
-    assert found.to_frame("polars").columns == ["attribute", "strength", "removal"]
-    assert "removal" not in explain(clf).to_frame("pyarrow").column_names
+    assert found.to_frame("polars").columns == ["attribute", "strength"]
     strengths = [edge["strength"] for edge in document["edges"]]
     assert strengths == sorted(strengths, reverse=True)
     edges = [(edge["parent"], edge["child"]) for edge in document["edges"]]
@@ -87,16 +71,14 @@ def test_frames_and_dictionaries_list_the_strongest_first():
 
 
 def test_the_text_has_a_line_for_each_attribute():
-    lines = str(explain(NaiveBayesClassifier().fit(IRIS.data, IRIS.target), IRIS.data, IRIS.target)).splitlines()
+    lines = str(explain(NaiveBayesClassifier().fit(IRIS.data, IRIS.target))).splitlines()
     assert [line[:17] for line in lines[1:3]] == ["petal width (cm) ", "petal length (cm)"]
     assert len(lines) == 5
     assert len({len(line) for line in lines}) == 1
-    assert lines[0].split() == ["I(target)", "removal"]
+    assert lines[0].split() == ["I(target)"]
 
 
-def test_rows_without_classes_and_networks_without_a_classifier_are_refused():
+def test_explain_with_classes_names_what_measures_them():
     clf = NaiveBayesClassifier().fit(IRIS.data, IRIS.target)
-    with pytest.raises(DataError, match="y without X"):
-        explain(clf, None, IRIS.target)
-    with pytest.raises(OptionError, match="got a network alone"):
-        explain(clf.network_, IRIS.data, IRIS.target)
+    with pytest.raises(OptionError, match="permutation_importance"):
+        explain(clf, IRIS.data, IRIS.target)

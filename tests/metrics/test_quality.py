@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import product
 
 import numpy as np
 import pytest
@@ -61,15 +60,6 @@ def test_measures_are_those_of_scikit_learn(case):
     np.testing.assert_array_equal(
         confusion_matrix(p, codes), metrics.confusion_matrix(codes, p.argmax(axis=1), labels=labels)
     )
-
-
-@given(predictions())
-@settings(max_examples=50)
-def test_an_area_is_the_share_of_pairs_in_their_right_order_ties_counted_half(case):
-    p, codes = case
-    for k, area in enumerate(areas_under_roc(p, codes)):
-        pairs = [*product(p[codes == k, k], p[codes != k, k])]
-        assert area == pytest.approx(np.mean([(a > b) + (a == b) / 2 for a, b in pairs]))
 
 
 def test_a_probability_of_zero_for_what_happened_costs_the_floor():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -86,27 +85,6 @@ def test_not_normalized_differs_by_a_number_of_the_row(make):
     codes = rows_of(rule, 0)
     shift = rule.log_posterior(codes) - rule.log_posterior(codes, normalized=False)
     np.testing.assert_allclose(shift, shift[:, [0, 0, 0]], atol=1e-12)
-
-
-@every_rule
-def test_without_a_term_its_attribute_is_unknown_or_its_effect_is_zero(make):
-    rule = make(2)
-    network, codes = rule.network, rows_of(rule, 2, n_rows=20)
-    found = list(rule.without_each(codes))
-    assert len(found) == len(network.terms)
-    for k, (term, logs) in enumerate(zip(network.terms, found, strict=True)):
-        left = codes.copy()
-        if network.kind == "tables":
-            left[:, term] = network.n_states[term[0]]
-            other = rule
-        else:
-            weakened = [
-                0 * effect if own == k else effect for own, effect in enumerate([*network.mains, *network.tables])
-            ]
-            n_mains = len(network.mains)
-            parts = {"mains": tuple(weakened[:n_mains]), "tables": tuple(weakened[n_mains:])}
-            other = replace(rule, network=replace(network, **parts))
-        np.testing.assert_allclose(logs, other.log_posterior(left), atol=1e-10)
 
 
 @settings(max_examples=15, deadline=None)

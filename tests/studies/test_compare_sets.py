@@ -29,18 +29,3 @@ def test_tables_are_printed_and_pictures_drawn(sets, tmp_path, capsys):
     assert run(command) == 0
     assert capsys.readouterr().out == out
     assert (tmp_path / "out" / "compare" / "results.jsonl").read_text().splitlines() == lines
-
-
-def test_nothing_that_could_be_measured_is_an_error(sets, capsys):
-    command = ["sklearn.cluster.KMeans(n_clusters=0)", "--data", "sets", "--sets", "easy", "--jobs", "1"]
-    assert run(command) == 2
-    assert "nothing could be measured; sklearn.cluster.KMeans(n_clusters=0) on easy" in capsys.readouterr().err
-
-
-def test_bad_input_is_one_line_and_nothing_is_written(sets, tmp_path, capsys):
-    before = sorted(tmp_path.rglob("*"))
-    assert run(["tan", "--sets", "eesy", "--data", "sets", "--jobs", "1"]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert err.startswith("error: there is no data set 'eesy'; the nearest are 'easy'")
-    assert sorted(tmp_path.rglob("*")) == before

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.studies.data_sets import choose, find_data_sets
 from studies.small_sets import write_sets
-from tanager.errors import DataError, DataWarning, OptionError
+from tanager.errors import OptionError
 
 
 @pytest.fixture
@@ -46,17 +46,3 @@ def test_a_folder_of_files_needs_no_manifest(tmp_path):
     for each in sets:
         X, y = each.read()
         assert (X.column("x").to_pylist(), y.tolist()) == ([1, 2], ["a", "b"])
-
-
-def test_a_set_without_class_column_is_refused_with_the_nearest_columns(tmp_path):
-    (tmp_path / "one.csv").write_text("x,klass\n1,a\n2,b\n")
-    with pytest.raises(DataError, match=r"'one' has no class column 'class'; .* 'klass', 'x'"):
-        find_data_sets(tmp_path)[0].read()
-    assert find_data_sets(tmp_path, "klass")[0].read()[1].tolist() == ["a", "b"]
-
-
-def test_rows_without_a_class_are_left_out_with_a_warning(tmp_path):
-    (tmp_path / "one.csv").write_text("x,class\n1,a\n2,\n3,b\n")
-    with pytest.warns(DataWarning, match="missing in 1 of 3 rows of the set 'one'; they are left out"):
-        X, y = find_data_sets(tmp_path)[0].read()
-    assert (X.column("x").to_pylist(), y.tolist()) == ([1, 3], ["a", "b"])

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pyarrow as pa
-import pytest
-
 from experiments.classics import REFERENCE
-from experiments.studies import tuned_lightgbm
 from experiments.studies.entries import parse_estimator
 from experiments.studies.field import CLASSICS
 from tanager.structure import AnDE
@@ -35,12 +31,3 @@ def test_the_table_of_the_page_has_every_classic_once() -> None:
     lines = (DOCS / "classics_table.md").read_text(encoding="utf-8").splitlines()
     names = [line.split("|")[1].strip() for line in lines if line.startswith("| ")][1:]
     assert sorted(names[1:]) == sorted([*CLASSICS, REFERENCE])
-
-
-def test_lightgbm_tuned_is_the_best_of_its_trials(monkeypatch):
-    pytest.importorskip("lightgbm", reason="lightgbm is not installed")
-    monkeypatch.setattr(tuned_lightgbm, "N_TRIALS", 3)
-    table = pa.table({"c": ["u", None, "v", "u", "v"] * 12, "n": [1.0, 3.0, None, 5.0, 2.0] * 12})
-    fitted = tuned_lightgbm.tuned_lightgbm().fit(table, ["a", "b", "a", "b", "a", "b"] * 10)
-    assert len(fitted.estimator_.cv_results_["params"]) == 3
-    assert fitted.estimator_.best_score_ == max(fitted.estimator_.cv_results_["mean_test_score"])

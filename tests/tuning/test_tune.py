@@ -225,32 +225,6 @@ def test_the_result_reads_well_and_goes_into_json(truth):
     assert [move["node"] for move in document["moved"]] == [move.node for move in result.moved]
 
 
-def test_the_queries_that_gained_are_those_of_rows_with_the_largest_gain_and_name_the_tables_behind_it(truth):
-    expert, rows = flattened(truth), rows_of(truth, 80, 2, gaps=0.1)
-    result = tune(expert, rows, "n0", strength=3.0)
-
-    def log_p(network, row):
-        code = network.states["n0"].index(row["n0"])
-        return np.log(posterior_of(network, row, ["n0"])[(code,)])
-
-    kinds = Counter(
-        tuple((name, state) for name, state in row.items() if isinstance(state, str))
-        for row in rows.to_dict("records")
-        if isinstance(row["n0"], str)
-    )
-    gains = {kind: n * (log_p(result.network, dict(kind)) - log_p(expert, dict(kind))) for kind, n in kinds.items()}
-    found = [(gain.answer | gain.evidence, gain) for gain in result.gained]
-    assert [gains[tuple(sorted(row.items()))] for row, _ in found] == pytest.approx(sorted(gains.values())[:-4:-1])
-    for row, gain in found:
-        assert np.log([gain.before, gain.after]) == pytest.approx([log_p(expert, row), log_p(result.network, row)])
-        assert gain.rows == kinds[tuple(sorted(row.items()))]
-        for node, value in gain.tables.items():
-            place = expert.nodes.index(node)
-            tables = [*expert.tables]
-            tables[place] = result.network.tables[place]
-            assert value == pytest.approx(log_p(replace(expert, tables=tuple(tables)), row) - log_p(expert, row))
-
-
 def test_likelihood_raises_the_likelihood_and_conditional_the_conditional(truth):
     rows, expert = rows_of(truth, 300, 4, gaps=0.1), flattened(truth)
     likely = tune(expert, rows, "n0", "likelihood-gradient", strength=1.0).network
@@ -278,14 +252,6 @@ def test_likelihood_on_complete_rows_is_the_dirichlet_posterior_in_closed_form()
     sign = np.array([[(12 + 9) / 30, (8 + 1) / 30], [(3 + 5) / 20, (7 + 5) / 20]])
     np.testing.assert_allclose(found.tables[0], sign, atol=1e-3)
     np.testing.assert_allclose(found.tables[1], [[(20 + 7) / 40, (10 + 3) / 40]], atol=1e-3)
-
-
-@pytest.mark.parametrize("parameters", ["conditional", "likelihood-gradient"])
-def test_every_learner_tunes_for_several_nodes_at_once_on_held_out_rows(truth, parameters):
-    result = tune(flattened(truth, 0.9), rows_of(truth, 400, 5, gaps=0.1), ["n0", "n3"], parameters, cv=3)
-    assert result.after.log_loss < result.before.log_loss
-    assert result.query == ("n0", "n3")
-    assert result.moved[0].divergence > 0
 
 
 def test_a_network_that_is_learnt_from_the_rows_is_learnt_again_without_those_held_out(truth):

@@ -168,17 +168,6 @@ class Forest(PicklesFields):
             np.add.at(out, (rows, attributes, self.of_class[trees]), change)
             at[rows, trees] = after
 
-    def without(self, attribute: int) -> Forest:
-        """The forest minus the credits of an attribute, which are equal for all rows of a leaf."""
-        credit = np.zeros(len(self.means))
-        for splits in self.levels:
-            ends = self.place(self.ends[splits])
-            change = (self.means[ends] - self.means[splits, np.newaxis]) * (
-                self.attributes[splits, np.newaxis] == attribute
-            )
-            credit[ends] = credit[splits, np.newaxis] + change
-        return self._with_values(self.values - credit[len(self.attributes) :])
-
     def scaled(self, factor: float) -> Forest:
         return self._with_values(factor * self.values)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -238,13 +238,6 @@ class AdditiveModel(HasColumns):
             self.tree_share,
             self.pair_densities,
         )
-
-    def without_term(self, term: int) -> AdditiveModel:
-        """The same network with one of its `terms` zero."""
-        effects = [effect * (k != term) for k, effect in enumerate((*self.mains, *self.tables))]
-        n_mains = len(self.mains)
-        forest = self.forest.without(term) if self.forest is not None and term < n_mains else self.forest
-        return replace(self, mains=tuple(effects[:n_mains]), tables=tuple(effects[n_mains:]), forest=forest)
 
     def coarsen(self, codes: Codes) -> Codes:
         """The codes of each attribute at its coarse granularity."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
+from math import prod
 from time import perf_counter
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from tanager.additive.importance import class_odds, effect_columns, tree_share
 from tanager.additive.model import AdditiveModel, AdditiveTrace
 from tanager.additive.options import MonotonicConstraints, Pairs, check_options, read_options
 from tanager.classifiers.base import TableClassifier, check_intervals
-from tanager.classifiers.coded_table import CodedTable, RowNeeds, refuse_many_classes, refuse_too_large, table_sizes
+from tanager.classifiers.coded_table import CodedTable, RowNeeds, refuse_many_classes, refuse_too_large
 from tanager.classifiers.learning import Learnt
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
@@ -30,10 +31,10 @@ from tanager.uncertainty.interval import Interval, reach
 from tanager.uncertainty.posterior import effect_deviations
 
 NEEDS: Needs = "passes"
+# Of effects, measured: gradients, folds and choices.
 BYTES_PER_CELL = 600
 # Each has a curve of every attribute: 2,000 classes of 6,000 rows would take minutes.
 MOST_CLASSES = 1_000
-"""Of effects, measured: gradients, folds and choices."""
 
 
 @dataclass(eq=False, repr=False)
@@ -218,7 +219,7 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
         start, lines = perf_counter(), list[str]()
         refuse_many_classes(table.columns[-1], MOST_CLASSES, "an additive model learns")
         options, counts, order = self._options(table), table.counts(engine), table.table_order()
-        refuse_too_large(table_sizes(_known_terms(options, counts), counts), BYTES_PER_CELL, counts)
+        refuse_too_large(_table_sizes(options, counts), BYTES_PER_CELL, counts)
         model, trace = fit_additive(
             table.rows, table.columns, options, random_state=self._seed, report=lines.append if self.verbose else None
         )
@@ -230,11 +231,12 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
         return Learnt(model.reordered(order), imputation, trace, counts)
 
 
-def _known_terms(options: AdditiveOptions, counts: CountStore) -> list[tuple[int, ...]]:
-    """The nodes of the terms that are known before the fit, the class last: attributes, and pairs that are given."""
+def _table_sizes(options: AdditiveOptions, counts: CountStore) -> dict[tuple[int, ...], int]:
+    """Cells, by nodes with the class last, of the terms known before the fit: attributes, and pairs that are given."""
     target = counts.n_attributes
     pairs = options.pairs if isinstance(options.pairs, tuple) else ()
-    return [*((node, target) for node in range(target)), *((*pair, target) for pair in pairs)]
+    terms = [*((node, target) for node in range(target)), *((*pair, target) for pair in pairs)]
+    return {nodes: prod(counts.n_states[node] for node in nodes) for nodes in terms}
 
 
 def _pair_densities(model: AdditiveModel, counts: CountStore) -> tuple[NDArray[np.float64], ...]:

@@ -27,10 +27,10 @@ from tanager.classifiers.coded_table import (
     code_stream,
     code_table,
 )
-from tanager.classifiers.intervals import Preparation
+from tanager.classifiers.intervals import learn_posterior
 from tanager.classifiers.learning import Learnt, Trace
 from tanager.counts.engine import CountEngine, choose_engine
-from tanager.errors import MemoryLimitError, MissingMethodError, OptionError
+from tanager.errors import MemoryLimitError, MissingMethodError
 from tanager.metrics import Quality
 from tanager.missing.average import choose_rule
 from tanager.missing.rule import MissingRule
@@ -52,13 +52,11 @@ from tanager.table.training_table import (
     weigh_classes,
 )
 from tanager.uncertainty.interval import Interval, check_level
-from tanager.uncertainty.posterior import AnyPosterior, check_method, with_bands
+from tanager.uncertainty.posterior import AnyPosterior, with_bands
 
 if TYPE_CHECKING:
     from tanager.decide import Decision
     from tanager.edits.edit import Revision
-
-FEWEST_DRAWS = 2
 
 
 class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -153,8 +151,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         sample_weight: ArrayLike | None = None,
         *,
         method: str = "auto",
-        n_draws: int = 30,
-        random_state: int = 0,
     ) -> Self:
         """Learn from the training rows how uncertain the classifier is, so that `predict_interval` works for any row.
 
@@ -162,27 +158,19 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         ----------
         X, y, sample_weight
             The rows the classifier was fitted to.
-        method : "auto", "reference", "dirichlet" or "bootstrap"
+        method : "auto", "reference" or "dirichlet"
             "reference" compares the classifier with a reference model that leaves no attribute, pair or combination
             out, averaged over its regularisation strengths; it is for every classifier. "dirichlet" is the posterior
-            of tables of frequencies, the structure being fixed. "bootstrap" fits `n_draws` times to rows of random
-            weights and learns everything again but the cut points; it is for every classifier. "auto" is "dirichlet"
-            for parameters="frequency", else "reference".
-        n_draws : int
-            Fits of the bootstrap.
-        random_state : int
-            Seed of the bootstrap; the other methods give the same numbers always.
+            of tables of frequencies, the structure being fixed. "auto" is "dirichlet" for parameters="frequency", else
+            "reference".
 
         Returns
         -------
         self
         """
         check_is_fitted(self)
-        check_method(method)
-        if n_draws < FEWEST_DRAWS:
-            raise OptionError(f"n_draws={n_draws!r} must be a number of fits, {FEWEST_DRAWS} at least.")
         with self._replacing() as new, thread_limit(self.n_jobs):
-            new.posterior_ = Preparation.of(new, X, y, sample_weight).learn(method, n_draws, random_state)
+            new.posterior_ = learn_posterior(new, X, y, sample_weight, method)
             if new.model_.kind == "effects":
                 new.model_ = with_bands(new.model_, new.posterior_)
         return self
@@ -273,10 +261,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
             return np.concatenate([self._log_joint(rows, normalized) for rows in open_stream(X, names).select(names)])
         _, codes = encode_table(self, X)
         with thread_limit(self.n_jobs):
-            return self._log_posterior(codes, normalized)
-
-    def _log_posterior(self, codes: Codes, normalized: bool) -> NDArray[np.float64]:
-        return self.missing_rule_.log_posterior(codes, normalized)
+            return self.missing_rule_.log_posterior(codes, normalized)
 
     def _read(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds) -> CodedTable:
         """A table in memory."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
@@ -30,6 +30,7 @@ from tanager.table.training_table import read_rows
 SPREAD = 1.0
 
 
+@dataclass(eq=False, repr=False)
 class NaiveBayesClusterer(ClusterMixin, BaseEstimator):
     """A naive Bayes network whose class is missing in every row, by EM: latent class analysis (Lazarsfeld 1950).
 
@@ -61,33 +62,22 @@ class NaiveBayesClusterer(ClusterMixin, BaseEstimator):
         Of the training rows, by weight, in nats; of the start that was kept.
     """
 
-    def __init__(
-        self,
-        n_clusters: int = 2,
-        *,
-        n_init: int = 10,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        alpha: float = 1.0,
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        discretizer: object = "quantile",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.alpha = alpha
-        self.categorical_features = categorical_features
-        self.discretizer = discretizer
-        self.random_state = random_state
+    n_clusters: int = 2
+    _: KW_ONLY
+    n_init: int = 10
+    max_iter: int = 500
+    tol: float = 1e-6
+    alpha: float = 1.0
+    categorical_features: ArrayLike | str | None = "from_dtype"
+    discretizer: object = "quantile"
+    random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: object, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find the clusters; `y` is not looked at."""
-        for option, least in (("n_clusters", 1), ("n_init", 1), ("max_iter", 1)):
+        for option in ("n_clusters", "n_init", "max_iter"):
             value = getattr(self, option)
-            if not isinstance(value, int | np.integer) or value < least:
-                raise OptionError(f"{option}={value!r} of NaiveBayesClusterer must be a whole number from {least} on.")
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise OptionError(f"{option}={value!r} of NaiveBayesClusterer must be a whole number from 1 on.")
         if not self.alpha > 0 or not self.tol > 0:
             raise OptionError(f"alpha={self.alpha!r} and tol={self.tol!r} must be numbers above zero.")
         table = read_columns(X)
@@ -119,9 +109,7 @@ class NaiveBayesClusterer(ClusterMixin, BaseEstimator):
 
     def predict_proba(self, X: object) -> Array:
         """(n_rows, n_clusters) P(cluster | row)."""
-        logs = self._log_joint(X)
-        shares: Array = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
-        return shares
+        return np.asarray(softmax(self._log_joint(X), axis=1))
 
     def predict(self, X: object) -> NDArray[np.intp]:
         """The most probable cluster of each row."""
@@ -141,10 +129,7 @@ class NaiveBayesClusterer(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "network_")
         table = read_columns(X)
         check_columns(self, X, table, reset=False)
-        indicators = one_hot(self.encoder_.encode(table), self.network_.n_states[:-1])
-        logs = np.log(np.vstack([each.T for each in self.network_.tables[:-1]]))
-        joint: Array = indicators @ logs + np.log(self.network_.tables[-1])
-        return joint
+        return self.network_.log_joint(self.encoder_.encode(table), normalized=False)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -201,10 +186,8 @@ class HiddenClass:
 
     def _normalize(self, cells: Array) -> Array:
         """Each attribute's cells, summing to one in each cluster."""
-        totals = np.zeros((self._attribute[-1] + 1, cells.shape[1]))
-        np.add.at(totals, self._attribute, cells)
-        shares: Array = cells / totals[self._attribute]
-        return shares
+        totals = np.add.reduceat(cells, np.searchsorted(self._attribute, np.unique(self._attribute)))
+        return np.asarray(cells / totals[self._attribute])
 
     def climb(self, n_clusters: int, generator: np.random.Generator, max_iter: int, tol: float) -> End:
         moved = np.exp(SPREAD * generator.normal(size=(len(self._attribute), n_clusters)))

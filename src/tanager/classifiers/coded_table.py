@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from tanager.arrays import Codes
 from tanager.counts.count_store import CountStore
@@ -27,10 +25,7 @@ from tanager.table.encoder import encode_rows, without_class
 from tanager.table.rows import Needs, Rows, Weights
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.reader import StreamedTable
-from tanager.table.training_table import TrainingTable, read_rows, warn_left_out
-
-if TYPE_CHECKING:
-    from tanager.classifiers.base import TableClassifier
+from tanager.table.training_table import TrainingTable
 
 
 @dataclass(frozen=True)
@@ -147,17 +142,6 @@ class RowNeeds:
     cuts_again: bool = False
 
 
-def read_labelled(
-    clf: TableClassifier, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None
-) -> TrainingTable:
-    """Rows that have a class, checked against the columns and classes of the training rows of a fitted classifier."""
-    check_is_fitted(clf)
-    rows = read_rows(X, y, sample_weight, clf.classes_, unlabelled=True)
-    check_columns(clf, X, rows.table, reset=False)
-    warn_left_out(rows)
-    return rows
-
-
 def check_columns(estimator: BaseEstimator, X: object, table: RawTable, reset: bool) -> None:
     """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""
     validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -199,11 +183,6 @@ def refuse_many_classes(target: ColumnSchema, most: int, learner: str) -> None:
             hint="group rare classes, or use BayesianNetworkClassifier(parameters='frequency'); a number or a name is "
             "no class.",
         )
-
-
-def table_sizes(node_sets: Iterable[tuple[int, ...]], counts: CountStore) -> dict[tuple[int, ...], int]:
-    """Cells of the table of each set of nodes, the class last where it is among them."""
-    return {nodes: prod(counts.n_states[node] for node in nodes) for nodes in node_sets}
 
 
 def family_sizes(dags: Iterable[Dag], counts: CountStore) -> Counter[tuple[int, ...]]:

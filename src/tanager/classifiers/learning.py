@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -134,18 +134,14 @@ class NetworkLearner:
         )
         return structure, task
 
-    def table_sizes(self, structure: LearntStructure, counts: CountStore) -> tuple[Mapping[tuple[int, ...], int], int]:
-        """Cells of all tables, by their nodes, and the bytes that a cell takes in a fit, about."""
-        bytes_per_cell = self.parameters.bytes_per_cell["mixtures" if structure.members else "tables"]
-        return family_sizes(structure.members or [structure.dag], counts), bytes_per_cell
-
     def learn(self, table: CodedTable) -> Learnt:
         start = perf_counter()
         if self.parameters.holds_out:
             refuse_many_classes(table.columns[-1], MOST_CLASSES, f"parameters={self.parameters!r} learn")
         structure, task = self.prepare(table)
-        refuse_too_large(*self.table_sizes(structure, task.counts), task.counts)
         counts, n_hidden = task.counts, len(task.columns) - len(table.columns)
+        bytes_per_cell = self.parameters.bytes_per_cell["mixtures" if structure.members else "tables"]
+        refuse_too_large(family_sizes(structure.members or [structure.dag], counts), bytes_per_cell, counts)
         order = table.table_order(n_hidden)
         if n_hidden and self.parameters.tunes_hidden:
             learnt = tune_hidden(cast(Conditional, self.parameters), task)

@@ -31,9 +31,7 @@ from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.training_table import TrainingTable, class_factors, read_rows, warn_left_out
 
 PARAMETERS = "Parameters\n----------\n"
-# A name and its type, then the lines that are indented.
-ENTRY = re.compile(r"^(\w+) : .*\n(?:(?:    .*)?\n)*", re.MULTILINE)
-SECTION = re.compile(r"^\w+\n-+\n", re.MULTILINE)
+EXAMPLES = "Examples\n--------\n"
 
 
 @dataclass(eq=False, repr=False)
@@ -191,25 +189,18 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
 
 
 def _describe(preset: type, structure: type) -> None:
-    """Put the parameters into the docstring of a preset, before its next section, as both classes describe them."""
-    if preset.__doc__ is None:  # python -OO
-        return
+    """Put the parameters into the docstring of a preset, before its examples, as both classes describe them."""
     known = _described(BayesianNetworkClassifier) | _described(structure)
-    entries = [known[name].rstrip() for name in inspect.signature(preset).parameters]
-    text = inspect.cleandoc(preset.__doc__)
-    next_section = SECTION.search(text)
-    place = len(text) if next_section is None else next_section.start()
-    preset.__doc__ = text[:place] + PARAMETERS + "\n".join(entries) + "\n\n" + text[place:] + "\n"
+    if preset.__doc__ is not None:  # as under python -OO
+        entries = "\n".join(known[name] for name in inspect.signature(preset).parameters)
+        text, _, examples = inspect.cleandoc(preset.__doc__).partition(EXAMPLES)
+        preset.__doc__ = f"{text}{PARAMETERS}{entries}\n\n{EXAMPLES}{examples}\n"
 
 
 def _described(of: type) -> dict[str, str]:
-    """The entry of each parameter in a docstring, its name and type first."""
-    text = inspect.getdoc(of) or ""
-    if PARAMETERS not in text:
-        return {}
-    rest = text.partition(PARAMETERS)[2] + "\n"
-    end = SECTION.search(rest)
-    return {match[1]: match[0] for match in ENTRY.finditer(rest if end is None else rest[: end.start()])}
+    """The entry of each parameter in a docstring, which ends at the first empty line."""
+    section = (inspect.getdoc(of) or "").partition(PARAMETERS)[2].partition("\n\n")[0]
+    return {entry.partition(" ")[0]: entry for entry in re.split(r"\n(?=\w)", section)}
 
 
 _describe(NaiveBayesClassifier, NaiveBayes)

@@ -358,10 +358,6 @@ class RuleCost:
     high: float
     net_benefit: float | None
 
-    def to_dict(self) -> dict[str, object]:
-        """As JSON has it."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class DecisionQuality:
@@ -379,7 +375,7 @@ class DecisionQuality:
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
-        rules = [rule.to_dict() for rule in self.rules]
+        rules = [asdict(rule) for rule in self.rules]
         return {"decision": str(self.decision), "rows": self.n_rows, "asked": self.asked, "rules": rules}
 
     def __str__(self) -> str:

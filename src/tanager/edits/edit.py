@@ -22,7 +22,7 @@ from tanager.additive.importance import class_odds, tree_mains
 from tanager.additive.model import AdditiveModel
 from tanager.arrays import Array, Codes, Ints, Places
 from tanager.classifiers.additive import AdditiveClassifier
-from tanager.classifiers.base import TableClassifier, encode_table
+from tanager.classifiers.base import encode_table
 from tanager.errors import DataError, OptionError
 from tanager.metrics import Quality
 from tanager.missing.average import Imputation, choose_rule
@@ -259,7 +259,12 @@ def apply_edits(
     """
     check_is_fitted(clf)
     clf = getattr(clf, "to_model", lambda: clf)()  # one that decides has the model within
-    model = _additive_model(clf)
+    model = clf.model_
+    if model.kind != "effects":
+        raise OptionError(
+            "edits change the terms of an additive model; this one is made of tables.",
+            hint="AdditiveClassifier learns an additive model.",
+        )
     listed = edits if isinstance(edits, Edits) else Edits((edits,) if isinstance(edits, Edit) else tuple(edits))
     digest = model_digest(model)
     if listed.model not in ("", digest):
@@ -313,16 +318,6 @@ def undo_edits(clf: AdditiveClassifier) -> AdditiveClassifier:
     undone.missing_rule_, undone.model_ = last.missing_rule, last.model
     undone.edits_, undone.quality_, undone.posterior_ = tuple(earlier), last.quality, last.posterior
     return undone
-
-
-def _additive_model(clf: TableClassifier) -> AdditiveModel:
-    """The model of a classifier, which has to be an additive one."""
-    if clf.model_.kind != "effects":
-        raise OptionError(
-            "edits change the terms of an additive model; this one is made of tables.",
-            hint="AdditiveClassifier learns an additive model.",
-        )
-    return clf.model_
 
 
 def edit_model(model: AdditiveModel, edit: Edit) -> AdditiveModel:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from sklearn.base import BaseEstimator, clone
 
 from tanager.arrays import RowNumbers
+from tanager.classifiers.base import TableClassifier
 from tanager.errors import OptionError
 from tanager.evaluate.cross_validate import Labels, judge_fold, stratified_folds
 from tanager.evaluate.specs import parse_estimator
@@ -56,7 +57,6 @@ def compare(
 
     All have the same `cv` stratified folds and the same seed; everything is learnt from the training part of a fold.
     """
-    classes = np.unique(y)
     splits = stratified_folds(y, cv, random_state)
     measured: dict[str, list[FoldMeasures]] = {}
     failures: dict[str, str] = {}
@@ -66,15 +66,18 @@ def compare(
         seeded = {option: random_state for option in clf.get_params() if option.split("__")[-1] == "random_state"}
         seeded_clf = clone(clf).set_params(**seeded)
         try:
-            measured[name] = [_measure(seeded_clf, X, y, train, test, classes) for train, test in splits]
+            # Numbered classes for those of other libraries: XGBoost takes no names.
+            labels = y if isinstance(clf, TableClassifier) else np.unique(y, return_inverse=True)[1]
+            measured[name] = [_measure(seeded_clf, X, labels, train, test) for train, test in splits]
         except Exception as error:  # one that fails does not stop the others
             failures[name] = f"{type(error).__name__}: {' '.join(str(error).split())}"
     return measured, failures
 
 
-def _measure(clf: Any, X: pa.Table, y: Labels, train: RowNumbers, test: RowNumbers, classes: Labels) -> FoldMeasures:
+def _measure(clf: Any, X: pa.Table, y: Labels, train: RowNumbers, test: RowNumbers) -> FoldMeasures:
+    classes, codes = np.unique(y, return_inverse=True)
     fold = judge_fold(clf, X, y, train, test, classes)
     if fold.answer is not None:
         return FoldMeasures(float(np.mean(fold.answer != y[test])), np.nan, np.nan, np.nan, fold.fit_seconds)
-    measures = measure(fold.probabilities, np.searchsorted(classes, y[test]))
+    measures = measure(fold.probabilities, codes[test])
     return FoldMeasures(1.0 - measures.accuracy, measures.log_loss, measures.brier, measures.auc, fold.fit_seconds)

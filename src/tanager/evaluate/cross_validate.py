@@ -203,15 +203,7 @@ def add_unseen_classes(probabilities: Probabilities, seen: Labels, classes: Labe
 
 @dataclass(frozen=True)
 class HeldOut:
-    """How rows are held out.
-
-    folds    parts, each judged by a model of the others; None is 5, or, where rows x attributes x classes are more than
-             two million, a single part: a fifth of the rows, at most 10,000
-    repeats  how often the rows are assigned to folds anew
-    groups   (n_rows,) rows of one group are held out together
-    times    (n_rows,) numbers: rows are predicted by a model of earlier ones
-    seed     for the folds
-    """
+    """How rows are held out; see `cross_validate_model`. Groups and times are numbers, (n_rows,) each."""
 
     folds: int | None = None
     repeats: int = 1

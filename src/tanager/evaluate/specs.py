@@ -10,35 +10,21 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.compose import ColumnTransformer
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.utils.metaestimators import available_if
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from tanager.classifiers import AdditiveClassifier, BayesianNetworkClassifier
+from tanager.classifiers.additive import AdditiveClassifier
+from tanager.classifiers.bayesian_network import REGISTRIES, BayesianNetworkClassifier
 from tanager.errors import OptionError
-from tanager.parameters import PARAMETERS
 from tanager.registry import check_option
-from tanager.scores import SCORES
-from tanager.structure import STRUCTURES
 from tanager.table.columns import NumericColumn
-from tanager.table.discretizer import Discretizer
-from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import read_columns
-from tanager.table.training_table import read_training
-from tanager.table.value_counts import no_cuts
 
 DEFAULT, ADDITIVE = "default", "additive"
-UNCUT = Discretizer(no_cuts)
-"""For classifiers that take numbers as they are."""
-REGISTRIES: dict[str, Mapping[str, Callable[[], Any]]] = {
-    "structure": STRUCTURES,
-    "criterion": SCORES,
-    "parameters": PARAMETERS,
-}
 PART = re.compile(r"(?P<name>[\w.-]+)(?:\((?P<options>.*)\))?")
 OPTION = re.compile(r"\s*+(?P<name>\w++)\s*+=\s*+(?P<value>[^=]++)")
 SPEC_HINT = (
@@ -51,10 +37,10 @@ SPEC_HINT = (
 def parse_estimator(spec: str, wrap: Callable[[Any], BaseEstimator] | None = None) -> BaseEstimator:
     """An unfitted estimator: ours by its parts, any other by its import path.
 
-    wrap  what lets a classifier of numeric arrays take a table; `OneHotClassifier` by default
+    wrap  what lets a classifier of numeric arrays take a table; `on_table` by default
     """
     try:
-        return _make_estimator(spec, OneHotClassifier if wrap is None else wrap)
+        return _make_estimator(spec, on_table if wrap is None else wrap)
     except OptionError as error:
         raise OptionError(f"classifier {spec!r}: {error}", hint=SPEC_HINT) from error
 
@@ -80,18 +66,13 @@ def _make_estimator(spec: str, wrap: Callable[[Any], BaseEstimator]) -> BaseEsti
     if spec == DEFAULT:
         return AdditiveClassifier()
     if parts[0].partition("(")[0] == ADDITIVE:
-        return _additive(spec)
+        return _with_options(AdditiveClassifier(), *read_part(spec))
     structure = parse_part("structure", parts[0])
     kinds = ["criterion", "parameters"] if structure.asks_criterion else ["parameters"]
     if len(parts) > 1 + len(kinds):
         raise OptionError(f"it has {len(parts)} parts; expected {':'.join(['structure', *kinds])}.")
     made = {kind: parse_part(kind, part) for kind, part in zip(kinds, parts[1:], strict=False)}
     return BayesianNetworkClassifier(structure, **made)
-
-
-def _additive(spec: str) -> AdditiveClassifier:
-    name, options = read_part(spec)
-    return _with_options(AdditiveClassifier(), name, options)
 
 
 def _import_estimator(spec: str) -> Any:
@@ -136,66 +117,31 @@ def _split(text: str, separator: str) -> list[str]:
     return [*parts, text[start:]]
 
 
-class OneHotClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier for numeric arrays on a mixed table; the preparation is learnt on the training rows alone.
+def on_table(estimator: BaseEstimator) -> Pipeline:
+    """A classifier of numeric arrays, behind a preparation of tables that is learnt on the training rows alone.
 
     A category is a column of its own, and so is a missing one where training has some. Numbers are scaled to mean 0 and
-    variance 1, and a missing number is the median, with an indicator column.
+    variance 1, and a missing number is the median, with an indicator column. A column that is empty in training stays.
     """
-
-    def __init__(self, estimator: BaseEstimator) -> None:
-        self.estimator = estimator
-
-    def fit(self, X: pa.Table, y: ArrayLike) -> OneHotClassifier:
-        """Learn the preparation and the classifier."""
-        self._learn_schema(X, y, UNCUT)
-        return self._fit(make_pipeline(self._one_hot_columns(), clone(self.estimator)), X, y)
-
-    def predict(self, X: pa.Table) -> NDArray[np.generic]:
-        """The classifier's own choice of class for each row."""
-        # CatBoost gives a column.
-        return np.asarray(self.classes_[np.ravel(self.estimator_.predict(self._matrix(X)))])
-
-    @available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), "predict_proba"))
-    def predict_proba(self, X: pa.Table) -> NDArray[np.float64]:
-        """P(class | row), where the classifier gives it."""
-        return np.asarray(self.estimator_.predict_proba(self._matrix(X)))
-
-    def _learn_schema(self, X: pa.Table, y: ArrayLike, discretizer: Any) -> None:
-        training = read_training(X, y, None)
-        schema = learn_schema(
-            training.table, training.target, training.class_codes, None, discretizer, missing_states=True
-        )
-        self.encoder_ = TableEncoder(schema)
-        self.categories_ = np.array([column.kind == "categorical" for column in schema.attributes])
-
-    def _fit(self, estimator: Any, X: pa.Table, y: ArrayLike, **options: object) -> OneHotClassifier:
-        # Numbered classes: XGBoost takes no others.
-        self.classes_, numbers = np.unique(np.asarray(y), return_inverse=True)
-        self.estimator_ = estimator.fit(self._matrix(X), numbers, **options)
-        return self
-
-    def _matrix(self, X: pa.Table) -> NDArray[Any]:
-        """(n_rows, n_attributes): codes of categories, values of numbers; NaN for missing numbers."""
-        table = read_columns(X)
-        matrix = self.encoder_.encode(table).astype(np.float64)
-        for position, column in enumerate(table.columns):
-            if not self.categories_[position] and isinstance(column, NumericColumn):
-                matrix[:, position] = column.values
-        return matrix
-
-    def _columns(self, categories: object, numbers: object) -> ColumnTransformer:
-        """The transformer of each kind of column; the categories come first."""
-        kinds = ("categories", categories, self.categories_), ("numbers", numbers, ~self.categories_)
-        return ColumnTransformer([(name, transformer, np.flatnonzero(chosen)) for name, transformer, chosen in kinds])
-
-    def _one_hot_columns(self) -> ColumnTransformer:
-        states = np.array(self.encoder_.schema.n_states[:-1])[self.categories_]
-        codes = [np.arange(n, dtype=np.float64) for n in states]
-        one_hot = OneHotEncoder(categories=codes, handle_unknown="ignore", sparse_output=False)
-        return self._columns(one_hot, make_pipeline(median_imputer(), StandardScaler()))
+    categories = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+    numbers = make_pipeline(imputer, StandardScaler())
+    columns = make_column_transformer((categories, holds_text), (numbers, lambda cells: ~holds_text(cells)))
+    return make_pipeline(FunctionTransformer(read_cells), columns, estimator)
 
 
-def median_imputer() -> SimpleImputer:
-    """A column that is empty in training stays, so that training and test agree."""
-    return SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+def read_cells(X: pa.Table) -> NDArray[np.object_]:
+    """(n_rows, n_attributes): numbers, NaN where they are missing, and text of categories, None where it is."""
+    columns = read_columns(X).columns
+    cells = np.empty((X.num_rows, len(columns)), dtype=object)
+    for place, column in enumerate(columns):
+        if isinstance(column, NumericColumn):
+            cells[:, place] = column.values.astype(np.float64)
+        else:  # the last for the index -1
+            cells[:, place] = np.array([*map(str, column.dictionary), None], dtype=object)[column.indices]
+    return cells
+
+
+def holds_text(cells: NDArray[np.object_]) -> NDArray[np.bool_]:
+    """(n_attributes,) whether a column holds categories."""
+    return np.array([not all(isinstance(cell, float) for cell in column) for column in cells.T], dtype=bool)

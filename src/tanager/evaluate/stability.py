@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,12 +16,15 @@ from tanager.additive.importance import class_odds
 from tanager.additive.model import AnyModel
 from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier, attribute_importance
-from tanager.classifiers.intervals import Preparation
+from tanager.classifiers.coded_table import code_table
+from tanager.classifiers.intervals import read_training_rows
 from tanager.errors import OptionError
 from tanager.html_table import Bar, html_table
 from tanager.metrics.quality import text_table
 from tanager.runtime.resources import thread_limit
 from tanager.table.read_columns import make_frame
+from tanager.table.rows import EncodedBatch
+from tanager.table.training_table import TrainingTable
 
 LEVEL = 0.9
 LINES_IN_TEXT = 20
@@ -30,7 +34,7 @@ HEADINGS = ("attribute", "nats (90 %)", "rank (90 %)", "used in", "rising in")
 
 @dataclass(frozen=True)
 class Stability:
-    """Fits to rows with random weights, n times Dirichlet(1, ..., 1), as in the Bayesian bootstrap.
+    """Fits to rows with random weights, n times Dirichlet(1, ..., 1): the Bayesian bootstrap (Rubin 1981).
 
     Structure, pairs and strengths are chosen again in every fit; cut points stay. Intervals contain 90 % of the fits.
 
@@ -66,19 +70,14 @@ class Stability:
 
     def to_dict(self) -> dict[str, object]:
         """The result as values for JSON."""
-        attributes, links = (
-            [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
-            for columns in (self._attribute_columns(), self._link_columns())
-        )
+        columns, shares = self._attribute_columns(), self.frequency.tolist()
+        attributes = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+        links = [{"from": a, "to": b, "frequency": share} for (a, b), share in zip(self.links, shares, strict=True)]
         return {"fits": len(self.importance), "attributes": attributes, "directed": self.directed, "links": links}
 
     def to_frame(self, library: str = "pandas") -> Any:
         """A line per attribute, the strongest first: importance and rank with intervals, how often used and rising."""
         return make_frame(self._attribute_columns(), library)
-
-    def _link_columns(self) -> dict[str, list[Any]]:
-        first, second = ([link[k] for link in self.links] for k in (0, 1))
-        return {"from": first, "to": second, "frequency": self.frequency.tolist()}
 
     def _attribute_columns(self) -> dict[str, list[Any]]:
         order, tail = self.order, (1.0 - LEVEL) / 2.0
@@ -182,8 +181,7 @@ def stability(
         raise OptionError(f"n_draws={n_draws!r} must be a number of fits, {FEWEST_DRAWS} at least.")
     model = clf if hasattr(clf, "model_") else clone(clf).fit(X, y, sample_weight)
     with thread_limit(model.n_jobs):
-        refits = Preparation.of(model, X, y, sample_weight).refits(n_draws, random_state)
-    networks = [learnt.model for learnt in refits]
+        networks = _refit(model, read_training_rows(model, X, y, sample_weight), n_draws, random_state)
     n_attributes = model.n_features_in_
     importance = np.array([attribute_importance(network)[:n_attributes] for network in networks])
     directed = networks[0].kind != "effects"
@@ -199,6 +197,26 @@ def stability(
         rising,
         directed,
     )
+
+
+def _refit(clf: TableClassifier, training: TrainingTable, n_draws: int, seed: int) -> list[AnyModel]:
+    """The model learnt again from rows of random weights, by the categories and cut points of the classifier."""
+    schema, rng = clf.encoder_.schema, np.random.default_rng(seed)
+    table = code_table(training, schema, schema.learning_order, clf._row_needs().unlabelled)
+    rows = cast(EncodedBatch, table.rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as in the fit, which has given them
+        drawn = (replace(table, rows=_draw_weights(rows, rng)) for _ in range(n_draws))
+        return [clf._learn_model(each, clf._count_engine()).model for each in drawn]
+
+
+def _draw_weights(rows: EncodedBatch, rng: np.random.Generator) -> EncodedBatch:
+    """The rows with n times Dirichlet(1, ..., 1) weights; which row has which does not depend on their order."""
+    order = np.lexsort((rows.row_weights, rows.class_codes, *rows.codes.T))
+    drawn = rng.standard_exponential(rows.n_rows)
+    weights = np.empty(rows.n_rows)
+    weights[order] = drawn * (rows.n_rows / drawn.sum())
+    return EncodedBatch(rows.codes, rows.class_codes, rows.n_states, rows.incomplete, weights * rows.row_weights)
 
 
 def _links(network: AnyModel, directed: bool) -> set[tuple[str, str]]:

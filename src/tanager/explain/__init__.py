@@ -6,8 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from tanager.additive.model import AdditiveModel
     from tanager.classifiers.base import TableClassifier
     from tanager.explain.counterfactual import Change, Counterfactuals, counterfactuals
@@ -27,16 +25,6 @@ __all__ = [
     "explain",
 ]
 
-_HOMES = {
-    "Change": "tanager.explain.counterfactual",
-    "Counterfactuals": "tanager.explain.counterfactual",
-    "counterfactuals": "tanager.explain.counterfactual",
-    "Contribution": "tanager.explain.explanation",
-    "Explanation": "tanager.explain.explanation",
-    "Overall": "tanager.explain.overall",
-    "RowExplanation": "tanager.explain.explanation",
-}
-
 
 @overload
 def explain(model: TableClassifier | Network | AdditiveModel) -> Overall: ...
@@ -48,17 +36,12 @@ def explain(
 ) -> Explanation: ...
 
 
-@overload
-def explain(model: TableClassifier, X: object, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Overall: ...
-
-
 def explain(
     model: TableClassifier | Network | AdditiveModel,
     X: object = None,
-    y: ArrayLike | None = None,
+    y: None = None,
     *,
     against: Category | None = None,
-    sample_weight: ArrayLike | None = None,
 ) -> Explanation | Overall:
     """Explain the decisions of a model: for the rows of a table, or overall.
 
@@ -67,20 +50,17 @@ def explain(
     model : fitted classifier, one that decides, or a network with a class
     X : table, optional
         Rows to explain, one by one.
-    y : array of classes, optional
-        With y, the result has how much the log-loss on these rows rises without each attribute, or without each effect
-        of an additive model. Use rows that the model was not fitted to.
+    y : None
+        Refused: `sklearn.inspection.permutation_importance` measures what is lost without an attribute.
     against : class, optional
         The class to compare with; by default each row's second most probable one.
-    sample_weight : array, optional
-        Weights of the rows, with y.
 
     Returns
     -------
     Explanation
         For `explain(model, X)`: what each attribute, or each effect, adds to the log odds of each row.
     Overall
-        For `explain(model)` and `explain(model, X, y)`: the strength of attributes, effects and edges.
+        For `explain(model)`: the strength of attributes, effects and edges.
 
     Examples
     --------
@@ -96,18 +76,23 @@ def explain(
     [0.1308, 0.0]
     """
     # Imported here: `tanager` imports this function when it is itself imported, and must stay light.
+    from tanager.errors import OptionError
     from tanager.explain.explanation import explain_rows
     from tanager.explain.overall import explain_overall
     from tanager.runtime.resources import thread_limit
 
+    if y is not None:
+        raise OptionError(
+            "explain(model, X, y) is gone.",
+            hint="sklearn.inspection.permutation_importance(model, X, y, scoring='neg_log_loss') replaces it.",
+        )
     model = getattr(model, "to_model", lambda: model)()  # one that decides has the model within
     with thread_limit(getattr(model, "n_jobs", None)):
-        if y is None and X is not None:
-            return explain_rows(model, X, against)
-        return explain_overall(model, X, y, sample_weight)
+        return explain_overall(model) if X is None else explain_rows(model, X, against)
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    if name in __all__:
+        homes = (import_module(f"tanager.explain.{home}") for home in ("counterfactual", "explanation", "overall"))
+        return next(getattr(home, name) for home in homes if hasattr(home, name))
     raise AttributeError(f"module 'tanager.explain' has no attribute {name!r}")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tanager.additive.model import AnyModel
 from tanager.arrays import Array, Codes, Places
 from tanager.classifiers.base import TableClassifier
+from tanager.decide.decision import class_code
 from tanager.errors import OptionError
 from tanager.explain.explanation import ExplainedRows, in_state
 from tanager.runtime.resources import thread_limit
@@ -139,17 +140,9 @@ def counterfactuals(
         rows = ExplainedRows.read(clf, X)
         fixed = {rows.network.number(name) for name in locked}
         moves = [_Moves.of(rows.network, node) for node in range(len(rows.network.nodes) - 1)]
-        search = _Search(clf, rows, moves, _goal(clf, wanted))
+        goal = None if wanted is None else class_code(wanted, clf.classes_.tolist(), "wanted")
+        search = _Search(clf, rows, moves, goal)
         return tuple(search.find(row, fixed, cells, most) for row in range(len(rows.codes)))
-
-
-def _goal(clf: TableClassifier, wanted: Category | None) -> int | None:
-    if wanted is None:
-        return None
-    labels = clf.classes_.tolist()
-    if wanted not in labels:
-        raise OptionError(f"wanted={wanted!r} is no class; the classes are {', '.join(map(repr, labels))}.")
-    return labels.index(wanted)
 
 
 @dataclass(frozen=True)
@@ -232,7 +225,7 @@ class _Search:
         cells = tuple(
             ChangedCell(
                 self.rows.network.nodes[node],
-                str(self.rows.contribution(row, (node,), 0.0).value),
+                str(self.rows.value(row, node)),
                 str(self.rows.network.columns[node].states[state]),
                 self.moves[node].nearest_value(int(self.rows.codes[row, node]), state),
             )

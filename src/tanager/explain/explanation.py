@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
@@ -27,6 +27,8 @@ from tanager.uncertainty.interval import reach
 from tanager.uncertainty.posterior import term_deviations
 
 Status = Literal["present", "unknown", "unseen", "remainder"]
+STATUSES: tuple[Status, ...] = ("unknown", "unseen", "present")
+"""Of a pair the first of its two."""
 Model = TableClassifier | AnyModel
 ROWS_IN_TEXT, TERMS_IN_TEXT = 10, 10
 LEVEL = 0.9
@@ -137,7 +139,11 @@ class ExplainedRows:
         if not isinstance(model, TableClassifier):
             with np.errstate(invalid="ignore"):  # of a row of probability zero
                 log_posterior = rule.log_posterior(codes)
-        return cls(network, tuple(columns), codes, unseen, _possible(log_posterior), rule)
+        impossible = np.isnan(log_posterior).any(axis=1) | (log_posterior.max(axis=1) == -np.inf)
+        if impossible.any():
+            row = int(impossible.argmax())
+            raise DataError(f"row {row} has probability zero under the network, whatever its class.")
+        return cls(network, tuple(columns), codes, unseen, log_posterior, rule)
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -145,22 +151,24 @@ class ExplainedRows:
         present: NDArray[np.bool_] = self.codes < np.array(self.network.n_states[:-1])
         return present
 
-    def contribution(self, row: int, term: Term, log_odds: float) -> Contribution:
-        """The words for one term."""
-        if len(term) > 1:
-            return self._pair_contribution(row, term, log_odds)
-        attribute = term[0]
+    def contribution(self, row: int, term: Term, log_odds: float, margin: float | None = None) -> Contribution:
+        """The words for one term; those of a pair have the coarse states."""
+        is_pair = len(term) > 1
+        status = min((self._status(row, attribute) for attribute in term), key=STATUSES.index)
+        values = [self.value(row, attribute) for attribute in term]
+        words = ["unknown" if value is None else value for value in values]
+        states = [self.state(row, attribute, is_pair) for attribute in term]
+        parents = () if is_pair else self.network.attribute_parents(term[0])
         return Contribution(
-            self.network.nodes[attribute],
-            self._value(row, attribute),
-            self.state(row, attribute),
-            tuple(
-                (self.network.nodes[parent], self.state(row, parent))
-                for parent in self.network.attribute_parents(attribute)
-            ),
-            self._status(row, attribute),
+            self.network.term_name(term),
+            None if values == [None] * len(term) else " & ".join(words),
+            " & ".join(map(str, states)) if status == "present" else None,
+            tuple((self.network.nodes[parent], self.state(row, parent)) for parent in parents),
+            status,
             log_odds,
             self.rule.name,
+            is_pair,
+            margin,
         )
 
     def remainder(self, row: int, log_odds: float) -> tuple[Contribution, ...]:
@@ -169,35 +177,20 @@ class ExplainedRows:
             return ()
         return (Contribution(self.rule.rest, None, None, (), "remainder", log_odds, self.rule.name),)
 
-    def _pair_contribution(self, row: int, term: Term, log_odds: float) -> Contribution:
-        statuses = [self._status(row, attribute) for attribute in term]
-        values = [self._value(row, attribute) or "unknown" for attribute in term]
-        coarse = [self.network.columns[attribute].coarse for attribute in term]
-        codes = [int(self.network.columns[i].coarse_codes[self.codes[row, i]]) for i in term]
-        status: Status = "unknown" if "unknown" in statuses else "unseen" if "unseen" in statuses else "present"
-        return Contribution(
-            self.network.term_name(term),
-            None if statuses == ["unknown", "unknown"] else " & ".join(values),
-            " & ".join(str(column.states[code]) for column, code in zip(coarse, codes, strict=True))
-            if status == "present"
-            else None,
-            (),
-            status,
-            log_odds,
-            self.rule.name,
-            is_pair=True,
-        )
-
-    def state(self, row: int, attribute: int) -> str | None:
+    def state(self, row: int, attribute: int, coarse: bool = False) -> str | None:
+        """The state of a cell, fine or coarse, in words; None without one."""
         code, column = int(self.codes[row, attribute]), self.network.columns[attribute]
-        return str(column.states[code]) if code < column.n_states else None
+        if code >= column.n_states:
+            return None
+        return str(column.coarse.states[column.coarse_codes[code]] if coarse else column.states[code])
 
     def _status(self, row: int, attribute: int) -> Status:
         if self.unseen[row, attribute]:
             return "unseen"
         return "present" if self.codes[row, attribute] < self.network.n_states[attribute] else "unknown"
 
-    def _value(self, row: int, attribute: int) -> str | None:
+    def value(self, row: int, attribute: int) -> str | None:
+        """The cell as the table has it, in words; None for an unknown one."""
         column = self.columns[attribute]
         if self._status(row, attribute) == "unknown" or column is None:
             return None
@@ -235,14 +228,6 @@ def network_of(model: Model) -> AnyModel:
 def rule_of(model: Model) -> MissingRule:
     """How the model treats a cell that is not present."""
     return model.missing_rule_ if isinstance(model, TableClassifier) else choose_rule(model)
-
-
-def _possible(log_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Refuse a row that has probability zero whatever its class: there is no decision in it to explain."""
-    impossible = np.isnan(log_probabilities).any(axis=1) | (log_probabilities.max(axis=1) == -np.inf)
-    if impossible.any():
-        raise DataError(f"row {int(impossible.argmax())} has probability zero under the network, whatever its class.")
-    return log_probabilities
 
 
 @dataclass(frozen=True)
@@ -408,7 +393,9 @@ class Explanation:
 
     def __getitem__(self, row: int) -> RowExplanation:
         row = range(len(self))[row]
-        addends = zip(self.cells.network.terms, self.contributions[row].tolist(), strict=True)
+        known = [np.nan] * len(self.terms) if self.margins is None else self.margins[row].tolist()
+        margins = [None if np.isnan(margin) else margin for margin in known]
+        addends = zip(self.cells.network.terms, self.contributions[row].tolist(), margins, strict=True)
         probabilities = np.exp(self.cells.log_posterior[row]).tolist()
         return RowExplanation(
             row,
@@ -420,10 +407,7 @@ class Explanation:
             float(self.baseline[row]),
             baseline_words(self.cells.network),
             (
-                *(
-                    replace(self.cells.contribution(row, term, addend), margin=margin)
-                    for (term, addend), margin in zip(addends, self._margins(row), strict=True)
-                ),
+                *(self.cells.contribution(row, *each) for each in addends),
                 *self.cells.remainder(row, float(self.remainder[row])),
             ),
             float(self.log_odds[row]),
@@ -449,11 +433,6 @@ class Explanation:
             total = self.log_odds[row] - self.base_rate[row] - self.baseline[row]
             parts[()] = float(total) - sum(parts.values())
         return dict(sorted(parts.items(), key=lambda part: -abs(part[1])))
-
-    def _margins(self, row: int) -> list[float | None]:
-        if self.margins is None:
-            return [None] * len(self.terms)
-        return [None if np.isnan(margin) else margin for margin in self.margins[row].tolist()]
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it: every row with its contributions."""

@@ -12,8 +12,7 @@ A measure has its value, the ends of its interval and the value of the base rate
 10,000 rows there are P(class | row), the true class and the fold, never an attribute. A decision with "threshold" is
 for the class whose place is "positive". A Dirichlet posterior has the parameters of every
 table. A reference posterior has the features of the reference model (`tanager.uncertainty.reference`) with the
-mean and a factor of the covariance of their weights, whose lines are whole numbers of steps. The draws of a bootstrap
-are not kept: they are as large as many models.
+mean and a factor of the covariance of their weights, whose lines are whole numbers of steps.
 """
 
 from __future__ import annotations
@@ -246,11 +245,11 @@ def _kinds(kind: type[ParameterTrace]) -> list[type[ParameterTrace]]:
 
 
 def write_posterior(posterior: AnyPosterior | None) -> dict[str, Json]:
-    """{"posterior": ...}, or nothing for one that is not kept in files."""
+    """{"posterior": ...}, or nothing where there is none."""
+    if posterior is None:
+        return {}
     if isinstance(posterior, DirichletPosterior):
         return {"posterior": {"kind": posterior.kind, "rows": [rows.tolist() for rows in posterior.rows]}}
-    if not isinstance(posterior, ReferencePosterior):
-        return {}
     features = posterior.features
     document: dict[str, Json] = {
         "kind": posterior.kind,

@@ -34,7 +34,6 @@ from tanager.table.encoder import TableEncoder
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import ValueCounts
 from tanager.uncertainty.dirichlet import DirichletPosterior
-from tanager.uncertainty.posterior import BootstrapPosterior
 from tanager.uncertainty.reference import Features, ReferencePosterior, Terms
 
 ESTIMATORS = (TableClassifier, FixedDecisionClassifier, MDLPDiscretizer, NaiveBayesClusterer)
@@ -47,7 +46,7 @@ MODELS = (HasColumns, MissingRule, Decision, ParameterTrace, Subsumption, Dag, F
 VALUES = (ColumnSchema, TableSchema, TableEncoder, Imputation, preprocessing.Recipe, Edit, Edits, Revision)
 MEASURED = (Quality, Measures, Predictions, Calibration, ReliabilityCurve, DecisionQuality, RuleCost)
 COUNTED = (ColumnStatistics, ValueCounts, DictionaryColumn, NumericColumn)
-LEARNT = (Trace, AdditiveTrace, Step, BootstrapPosterior, DirichletPosterior, ReferencePosterior, Features, Terms)
+LEARNT = (Trace, AdditiveTrace, Step, DirichletPosterior, ReferencePosterior, Features, Terms)
 
 
 def _with_subclasses(kind: type) -> Iterator[type]:

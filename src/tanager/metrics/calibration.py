@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from numbers import Integral
-from typing import Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,18 +16,7 @@ from tanager.registry import check_option
 from tanager.table.training_table import encode_labels, read_labels
 
 
-class ProbabilisticClassifier(Protocol):
-    """Any fitted classifier with probabilities, ours or scikit-learn's."""
-
-    @property
-    def classes_(self) -> ArrayLike: ...
-
-    def predict_proba(self, X: object) -> ArrayLike: ...
-
-
-def calibration(
-    clf: ProbabilisticClassifier, X: object, y: ArrayLike, n_bins: int = 10, strategy: str = "uniform"
-) -> Calibration:
+def calibration(clf: Any, X: object, y: ArrayLike, n_bins: int = 10, strategy: str = "uniform") -> Calibration:
     """Compare the probabilities of a fitted classifier with what happened, on rows it has not learnt from.
 
     Parameters
@@ -158,7 +147,7 @@ def measure_calibration(
     n_bins: int = 10,
     strategy: str = "uniform",
 ) -> Calibration:
-    """Compare P(class | row), (n_rows, n_classes), with the true classes, codes of `classes`; bins as `bin_edges`."""
+    """Compare P(class | row), (n_rows, n_classes), with the true classes, codes of `classes`."""
     happened = one_hot(class_codes, len(classes))
     top = reliability_curve(*predicted_class(probabilities, class_codes), n_bins, strategy)
     return Calibration(
@@ -181,14 +170,10 @@ def predicted_class(probabilities: Probabilities, class_codes: ClassCodes) -> tu
 
 
 def reliability_curve(predicted: Array, happened: NDArray[np.bool_], n_bins: int, strategy: str) -> ReliabilityCurve:
-    edges = bin_edges(predicted, n_bins, strategy)
-    return ReliabilityCurve.of_sums(bin_sums(predicted, happened, edges), edges)
-
-
-def bin_edges(predicted: Array, n_bins: int, strategy: str) -> Array:
-    """Ends of bins of equal width ("uniform"), or of about equally many rows ("quantile")."""
+    """Bins have equal widths ("uniform"), or about equally many rows ("quantile")."""
     shares = np.linspace(0.0, 1.0, n_bins + 1)
-    return shares if strategy == "uniform" else np.quantile(predicted, shares)
+    edges = shares if strategy == "uniform" else np.quantile(predicted, shares)
+    return ReliabilityCurve.of_sums(bin_sums(predicted, happened, edges), edges)
 
 
 def bin_sums(predicted: Array, happened: NDArray[np.bool_], edges: Array) -> Array:

@@ -8,7 +8,7 @@ still unknown then follow the rule that `choose_rule` gives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import pairwise, takewhile
@@ -91,14 +91,6 @@ class Averaged(MissingRule):
         unknown = self.has_unknown(codes) & np.isfinite(summed)
         rest = np.subtract(log_odds, summed, out=np.zeros(len(codes)), where=unknown)
         return replace(parts, remainder=rest)
-
-    def without_each(self, codes: Codes) -> Iterator[Array]:
-        """Without an attribute of tables, its cell is unknown; without an effect, the effect is zero in all draws."""
-        if self.network.kind == "tables":
-            yield from super().without_each(codes)
-            return
-        for term in range(len(self.network.terms)):
-            yield Averaged(self.network.without_term(term), self.imputation).log_posterior(codes)
 
     def completed(self, codes: Codes) -> Codes:
         return self.network.coarsen(self._complete(codes))

@@ -72,14 +72,6 @@ class MissingRule(PicklesFields, ABC):
     def contributions(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, log_odds: Array) -> Contributions:
         """What adds up to the log odds of one class against another, which are those of `log_posterior`."""
 
-    def without_each(self, codes: Codes) -> Iterator[Array]:
-        """log P(class | row) without each of the network's `terms`: here without an attribute, unknown in all rows."""
-        left = codes.copy(order="F")
-        for attribute, n_states in enumerate(self.network.n_states[:-1]):
-            left[:, attribute] = n_states
-            yield self.log_posterior(left)
-            left[:, attribute] = codes[:, attribute]
-
     def completed(self, codes: Codes) -> Codes | None:
         """(n_rows * draws, n_attributes) coarse codes: each row with imputed values in its unknown cells.
 
@@ -196,12 +188,6 @@ class Expected(MissingRule):
     def contributions(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, log_odds: Array) -> Contributions:
         intercept = np.broadcast_to(self.network.intercept, (len(codes), len(self.network.intercept)))
         return Contributions.between([*self.network.effects(codes), intercept], favoured, against)
-
-    def without_each(self, codes: Codes) -> Iterator[Array]:
-        """Without a term means that its effect is zero."""
-        sums = self.network.log_joint(codes)
-        for effect in self.network.effects(codes):
-            yield normalize_log(sums - effect)
 
 
 def _by_class(values: Array, family: Family, n_states: tuple[int, ...]) -> Array:

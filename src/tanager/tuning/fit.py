@@ -159,11 +159,7 @@ class QueryRows:
 
 
 def _judge(network: Network, rows: QueryRows, candidates: Sequence[Tables]) -> Array:
-    """(n_rows, 2 n_candidates) how well the network answers the query with each of the tables: losses, then errors.
-
-    The loss is -log P(query's cells | other cells), the error the share of the query's cells that are not the most
-    probable state given the other cells.
-    """
+    """(n_rows, 2 n_candidates) how well the network answers the query with each of the tables: losses, then errors."""
     objective, n_states, query = rows.objective(network, "cll"), np.array(network.n_states), list(rows.query)
     hidden = rows.codes.copy()
     hidden[:, query] = n_states[query]

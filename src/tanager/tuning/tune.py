@@ -18,7 +18,6 @@ from tanager.structure.dag import PartOfDag
 from tanager.tuning.fit import (
     STRENGTHS,
     QueryMeasures,
-    QueryRows,
     TuneRun,
     possible_rows,
     query_nodes,
@@ -27,7 +26,6 @@ from tanager.tuning.fit import (
 
 # The objective of each learner: log P(query | other cells) or log P(all cells).
 LEARNERS = {"conditional": "cll", "likelihood-gradient": "ll"}
-MAX_QUERIES, MAX_QUERY_TABLES = 3, 3
 MAX_TABLES_PRINTED = 10
 
 
@@ -122,7 +120,6 @@ def tune(
             network=tuned,
             query=tuple(network.nodes[node] for node in numbers),
             moved=table_moves(network, tuned, rows.objective(network, objective).nodes),
-            gained=query_gains(network, tuned, rows),
             before=before,
             after=after,
             change_error=change_error,
@@ -141,7 +138,6 @@ class TuneResult:
     query         the nodes it was tuned for
     moved         a `TableMove` for every table that the query depends on, the one that moved most first; a large move
                   points at a part of the structure that is poor (Zhou 2002, section 5.4)
-    gained        a `QueryGain` for the rows whose query gained most, in all, by the tuned tables
     before        of the expert's network, and
     after         of networks tuned on the other folds, on the same held-out rows
     change_error  standard error of the change in log-loss, over the rows
@@ -154,7 +150,6 @@ class TuneResult:
     network: Network
     query: tuple[str, ...]
     moved: tuple[TableMove, ...]
-    gained: tuple[QueryGain, ...]
     before: QueryMeasures
     after: QueryMeasures
     change_error: float
@@ -169,13 +164,12 @@ class TuneResult:
             "query": list(self.query),
             "rows": self.n_rows,
             "rows_skipped": self.n_skipped,
-            "strength": _number(self.strength),
-            "held_out": {str(_number(strength)): loss for strength, loss in self.held_out.items()},
+            "strength": "inf" if np.isinf(self.strength) else self.strength,
+            "held_out": {str(strength): loss for strength, loss in self.held_out.items()},
             "before": asdict(self.before),
             "after": asdict(self.after),
             "log_loss_change_error": self.change_error,
             "moved": [asdict(move) for move in self.moved],
-            "gained": [asdict(gain) for gain in self.gained],
         }
 
     def __str__(self) -> str:
@@ -198,7 +192,6 @@ class TuneResult:
         ]
         if len(self.moved) > MAX_TABLES_PRINTED:
             lines.append(f"  and {len(self.moved) - MAX_TABLES_PRINTED} more that moved less")
-        lines += [f"  {gain}" for gain in self.gained]
         return "\n".join(lines)
 
 
@@ -233,67 +226,6 @@ def table_moves(before: Network, after: Network, nodes: Sequence[int]) -> tuple[
     return tuple(sorted(moves, key=lambda move: -move.divergence))
 
 
-@dataclass(frozen=True)
-class QueryGain:
-    """A query that the tuned network answers better, on the rows it was tuned on.
-
-    answer, evidence  the states of the query's nodes and of the others in these rows
-    rows              how many they are, by weight
-    before, after     P(answer | evidence) of the expert's network and of the tuned one
-    tables            what log P(answer | evidence) gains by the tuned table of a node alone, the largest first
-    """
-
-    answer: dict[str, str]
-    evidence: dict[str, str]
-    rows: float
-    before: float
-    after: float
-    tables: dict[str, float]
-
-    def __str__(self) -> str:
-        answer, evidence = (
-            ", ".join(f"{node}={state}" for node, state in cells.items()) for cells in (self.answer, self.evidence)
-        )
-        by_table = ", ".join(f"{node} {gain:+.2f}" for node, gain in self.tables.items())
-        return (
-            f"P({answer} | {evidence}) {self.before:.3f} -> {self.after:.3f}, {self.rows:g} rows; by table: {by_table}"
-        )
-
-
-def query_gains(before: Network, after: Network, rows: QueryRows) -> tuple[QueryGain, ...]:
-    """The kinds of rows whose log P(query | other cells) gained most, times their weight; and by which tables."""
-    objective = rows.objective(before, "cll")
-    kinds, first, kind = np.unique(rows.codes, axis=0, return_index=True, return_inverse=True)
-    weights = np.bincount(kind.ravel(), rows.weights)
-    old, new = (objective.log_probability(network.tables)[first] for network in (before, after))
-    order = np.argsort(-weights * (new - old), kind="stable")[:MAX_QUERIES]
-    chosen = [place for place in order.tolist() if new[place] > old[place]]
-    single = {}
-    for node in objective.nodes:
-        tables = (*before.tables[:node], after.tables[node], *before.tables[node + 1 :])
-        single[before.nodes[node]] = objective.log_probability(tables)[first] - old
-    gains = []
-    for place in chosen:
-        cells = {
-            node: str(before.states[node][code])
-            for node, code in zip(before.nodes, kinds[place].tolist(), strict=True)
-            if code < len(before.states[node])
-        }
-        asked = {before.nodes[node] for node in rows.query}
-        by_table = sorted(((node, float(gain[place])) for node, gain in single.items()), key=lambda pair: -pair[1])
-        gains.append(
-            QueryGain(
-                {node: state for node, state in cells.items() if node in asked},
-                {node: state for node, state in cells.items() if node not in asked},
-                float(weights[place]),
-                float(np.exp(old[place])),
-                float(np.exp(new[place])),
-                dict(by_table[:MAX_QUERY_TABLES]),
-            )
-        )
-    return tuple(gains)
-
-
 def _strengths(strength: float | str) -> tuple[float, ...]:
     if isinstance(strength, str):
         check_option("strength", strength, ["auto"])
@@ -301,7 +233,3 @@ def _strengths(strength: float | str) -> tuple[float, ...]:
     if not strength > 0:
         raise OptionError(f"strength={strength!r} of tune must be a number above zero, or 'auto'.")
     return (float(strength),)
-
-
-def _number(strength: float) -> float | str:
-    return "inf" if np.isinf(strength) else strength

@@ -19,19 +19,17 @@ the curvature of the logarithm takes: `_shift`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, expit, polygamma
+from scipy.special import digamma, expit, logsumexp, polygamma, softmax
 from scipy.stats import norm
 
 from tanager.additive.model import AnyModel
 from tanager.arrays import Array, Codes
-from tanager.counts.family import Family
 from tanager.missing.rule import MissingRule
 from tanager.network.columns import Term
 from tanager.network.inference.elimination_plan import relevant_nodes
@@ -96,16 +94,11 @@ class DirichletPosterior(PicklesFields):
         quantiles = np.empty((len(ends), len(codes), n_classes))
         for code in range(n_classes):
             others = np.delete(sums, code, axis=2)
-            top = others[0].max(axis=1, keepdims=True)
-            shares = np.exp(others[0] - top)
-            total = shares.sum(axis=1, keepdims=True)
-            shares /= total
+            shares = softmax(others[0], axis=1)
             bend = 0.5 * (shares * (1.0 - shares) * others[1]).sum(axis=1)
-            mean = sums[0, :, code] - (top + np.log(total))[:, 0] - bend
-            second, third, fourth = (
-                sums[n - 1, :, code] + (-1.0) ** n * (shares**n * others[n - 1]).sum(axis=1) for n in (2, 3, 4)
-            )
-            quantiles[:, :, code] = mean + np.sqrt(second) * cornish_fisher(ends, second, third, fourth)
+            mean = sums[0, :, code] - logsumexp(others[0], axis=1) - bend
+            higher = [sums[n - 1, :, code] + (-1.0) ** n * (shares**n * others[n - 1]).sum(axis=1) for n in (2, 3, 4)]
+            quantiles[:, :, code] = cornish_fisher(ends, mean, *higher)
         return quantiles
 
     @cached_property
@@ -132,18 +125,13 @@ class DirichletPosterior(PicklesFields):
         quantiles = np.empty((len(ends), len(means)))
         for code in range(len(means)):
             others = np.delete(np.arange(len(means)), code)
-            top = means[others].max()
-            shares = np.exp(means[others] - top)
-            total = shares.sum()
-            shares /= total
+            shares = softmax(means[others])
             rest = shares @ gradients[others]
-            bend = 0.5 * (
-                shares @ [self._cumulant(2, gradient) for gradient in gradients[others]] - self._cumulant(2, rest)
-            )
-            second, third, fourth = (np.array(self._cumulant(n, gradients[code] - rest)) for n in (2, 3, 4))
-            second = np.maximum(second, LEAST)
-            mean = means[code] - top - np.log(total) - bend
-            quantiles[:, code] = mean + np.sqrt(second) * cornish_fisher(ends, second, third, fourth)
+            seconds = [self._cumulant(2, gradient) for gradient in gradients[others]]
+            bend = 0.5 * (shares @ seconds - self._cumulant(2, rest))
+            mean = means[code] - logsumexp(means[others]) - bend
+            higher = [np.array(self._cumulant(n, gradients[code] - rest)) for n in (2, 3, 4)]
+            quantiles[:, code] = cornish_fisher(ends, mean, *higher)
         return quantiles
 
     def _gradients(self, codes: Codes) -> tuple[Array, Array]:
@@ -209,28 +197,20 @@ class DirichletPosterior(PicklesFields):
         )
 
 
-def cornish_fisher(z: Array, second: Array, third: Array, fourth: Array) -> Array:
-    """(n_quantiles, ...) standardised quantiles from cumulants, at quantiles z of the normal."""
-    z = z.reshape(-1, *[1] * second.ndim)
+def cornish_fisher(z: Array, mean: Array, second: Array, third: Array, fourth: Array) -> Array:
+    """(n_quantiles, ...) quantiles from cumulants, at quantiles z of the normal."""
+    z, second = z.reshape(-1, *[1] * second.ndim), np.maximum(second, LEAST)
     skewness, kurtosis = third / second**1.5, fourth / second**2
-    quantiles: Array = (
+    standardised = (
         z
         + (z**2 - 1.0) * skewness / 6.0
         + (z**3 - 3.0 * z) * kurtosis / 24.0
         - (2.0 * z**3 - 5.0 * z) * skewness**2 / 36.0
     )
-    return quantiles
+    return np.asarray(mean + np.sqrt(second) * standardised)
 
 
 def _psi(n: int, values: Array) -> Array:
     """The n-th derivative of the digamma function."""
     derivative: Array = digamma(values) if n == 0 else polygamma(n, values)
     return derivative
-
-
-def dirichlet_posterior(network: Network, counted: Sequence[Array], pseudo: Sequence[Array]) -> DirichletPosterior:
-    """counted (parent configurations, states) rows of each node, and pseudo (states,) rows of each of its lines."""
-    families = [Family(node, parents) for node, parents in enumerate(network.dag.parents)]
-    shapes = [family.shape(network.n_states) for family in families]
-    each = zip(counted, pseudo, shapes, strict=True)
-    return DirichletPosterior(network, tuple(rows.reshape(shape) + more for rows, more, shape in each))

@@ -6,7 +6,7 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 from scipy.stats import norm
 
 from tanager.arrays import Array
@@ -44,12 +44,8 @@ def log_odds_of_each(logs: Array) -> Array:
     """
     if logs.shape[1] == 2:
         return logs - logs[:, ::-1]
-    others = np.empty_like(logs)
-    for code in range(logs.shape[1]):
-        rest = np.delete(logs, code, axis=1)
-        top = rest.max(axis=1, keepdims=True)
-        others[:, code] = (top + np.log(np.exp(rest - top).sum(axis=1, keepdims=True)))[:, 0]
-    return logs - others
+    others = [logsumexp(np.delete(logs, code, axis=1), axis=1) for code in range(logs.shape[1])]
+    return np.asarray(logs - np.column_stack(others))
 
 
 def around(log_odds: Array, deviations: Array, quantile: float) -> Interval:
@@ -57,5 +53,4 @@ def around(log_odds: Array, deviations: Array, quantile: float) -> Interval:
 
     The point is within, and it is the median.
     """
-    reach = quantile * deviations
-    return Interval(expit(log_odds - reach), expit(log_odds), expit(log_odds + reach))
+    return Interval(*(expit(log_odds + side * quantile * deviations) for side in (-1.0, 0.0, 1.0)))

@@ -389,42 +389,39 @@ class Features:
         return np.concatenate([*parts, each.reshape(len(codes), -1)], axis=1)
 
     @property
+    def sizes(self) -> list[int]:
+        """Features of each attribute, then of each pair, then of each tree."""
+        width = {a: cells.shape[1] for a, cells in zip(self.terms.attributes, self.paired, strict=True)}
+        of_pairs = [width[a] * width[b] for a, b in self.terms.pairs]
+        return [*(cells.shape[1] for cells in self.mains), *of_pairs, *[2**DEPTH] * len(self.terms.splits)]
+
+    @property
     def kinds(self) -> Ints:
         """(n_features,) ATTRIBUTE, PAIR or TREE."""
-        place = {a: k for k, a in enumerate(self.terms.attributes)}
-        n_pairs = sum(self.paired[place[a]].shape[1] * self.paired[place[b]].shape[1] for a, b in self.terms.pairs)
-        sizes = [sum(cells.shape[1] for cells in self.mains), n_pairs, len(self.terms.splits) * 2**DEPTH]
-        return np.repeat([ATTRIBUTE, PAIR, TREE], sizes)
+        terms = self.terms
+        of_terms = np.repeat([ATTRIBUTE, PAIR, TREE], [len(terms.attributes), len(terms.pairs), len(terms.splits)])
+        return np.repeat(of_terms, self.sizes)
 
     def of_term(self, term: Sequence[int]) -> tuple[slice, Array] | None:
         """Where the features of an attribute or a pair are, and (cells, features) each of its cells.
 
         None for one that has none. A missing value is the last state, whose features are zero.
         """
-        place = {a: k for k, a in enumerate(self.terms.attributes)}
-        sizes = [main.shape[1] for main in self.mains]
+        known_terms = [{a} for a in self.terms.attributes] + [set(pair) for pair in self.terms.pairs]
+        if set(term) not in known_terms:
+            return None
+        number = known_terms.index(set(term))
         if len(term) == 1:
-            if term[0] not in place:
-                return None
-            number = place[term[0]]
-            first, cells = sum(sizes[:number]), self.mains[number]
-            missing = np.arange(len(cells)) == len(cells) - 1
-        else:
-            turned = tuple(term) not in self.terms.pairs
-            pair = (term[1], term[0]) if turned else (term[0], term[1])
-            if pair not in self.terms.pairs:
-                return None
-            widths = [self.paired[place[a]].shape[1] * self.paired[place[b]].shape[1] for a, b in self.terms.pairs]
-            first = sum(sizes) + sum(widths[: self.terms.pairs.index(pair)])
-            one, other = (self.paired[place[a]] for a in pair)
-            products = np.einsum("ia,jb->ijab", one, other)
-            missing = np.arange(len(one))[:, np.newaxis] == len(one) - 1
-            missing = missing | (np.arange(len(other)) == len(other) - 1)
-            if turned:
-                products, missing = products.swapaxes(0, 1), missing.T
-            cells, missing = products.reshape(missing.size, -1), missing.reshape(-1)
-        at = slice(first, first + cells.shape[1])
-        return at, np.where(missing[:, np.newaxis], 0.0, (cells - self.means[at]) * self.scales[at])
+            cells = self.mains[number]
+        else:  # in the order of the term, and of its features in that of the pair
+            letters = "ia,jb->ijab" if tuple(term) in self.terms.pairs else "ia,jb->ijba"
+            one, other = (self.paired[self.terms.attributes.index(a)] for a in term)
+            cells = np.einsum(letters, one, other)
+        known = np.ones(cells.shape[: len(term)], dtype=bool)
+        known[-1] = known[..., -1] = False
+        cells = cells.reshape(known.size, -1)
+        at = slice(sum(self.sizes[:number]), sum(self.sizes[: number + 1]))
+        return at, np.where(known.reshape(-1, 1), (cells - self.means[at]) * self.scales[at], 0.0)
 
 
 def make_features(columns: Sequence[ColumnSchema], terms: Terms, codes: Codes, weights: Array) -> Features:
