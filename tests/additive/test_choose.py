@@ -53,7 +53,7 @@ def small_folds(seed, n_rows=240, n_classes=2, informative=True):
     classes = (rng.random(n_rows) < expit(odds)).astype(int) + (n_classes == 3) * (rng.random(n_rows) < 0.2)
     sample = Sample.of(batch_of(codes, classes, (*(c.n_states for c in columns), n_classes)), np.arange(4))
     shares = [np.bincount(sample.codes[:, a], sample.totals, c.n_states) / n_rows for a, c in enumerate(columns)]
-    return Folds.of(sample, n_classes, n_rows), Terms.of(columns, shares, n_rows)
+    return Folds.of(sample, n_classes), Terms.of(columns, shares, n_rows)
 
 
 @CLASSES

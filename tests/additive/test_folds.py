@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,6 +21,12 @@ STATES = (3, 2, 4, 3)
 
 def sample_of(batch):
     return Sample.of(batch, np.arange(batch.n_attributes))
+
+
+def folds_of(sample, n_classes, most):
+    """Folds of about so many of the rows."""
+    with mock.patch.object(folds_module, "ALL_ROWS", most**2 / sample.n_rows):
+        return Folds.of(sample, n_classes)
 
 
 def rows_of(sample):
@@ -58,7 +66,7 @@ def test_a_sample_holds_every_distinct_row_once_and_how_often_it_occurs(seed, we
 def test_rows_in_any_order_give_the_same_sample_and_folds(seed):
     batch = random_batch(seed, 80, STATES, gaps=0.1, weighted=seed % 2 == 0)
     shuffled = take_rows(batch, np.random.default_rng(seed).permutation(80))
-    one, other = (Folds.of(sample_of(rows), STATES[-1], 50) for rows in (batch, shuffled))
+    one, other = (folds_of(sample_of(rows), STATES[-1], 50) for rows in (batch, shuffled))
     for name in ("codes", "classes", "counts", "weights"):
         np.testing.assert_array_equal(getattr(one.sample, name), getattr(other.sample, name))
     np.testing.assert_array_equal(one.held_out, other.held_out)
@@ -68,7 +76,7 @@ def test_rows_in_any_order_give_the_same_sample_and_folds(seed):
 @settings(max_examples=20, deadline=None)
 def test_every_row_is_held_out_once_and_learnt_from_in_the_other_folds(seed, most):
     batch = random_batch(seed, 90, STATES, weighted=seed % 2 == 0)
-    folds = Folds.of(sample_of(batch), STATES[-1], most)
+    folds = folds_of(sample_of(batch), STATES[-1], most)
     of_class = np.bincount(folds.sample.classes, folds.sample.counts, minlength=STATES[-1])
     several = (of_class > 1)[folds.sample.classes]
     np.testing.assert_array_equal(folds.held_out.sum(axis=1), np.where(several, folds.sample.counts, 0))
@@ -80,7 +88,7 @@ def test_every_row_is_held_out_once_and_learnt_from_in_the_other_folds(seed, mos
 
 def test_folds_have_equally_many_rows_of_every_class():
     batch = random_batch(3, 300, STATES)
-    folds = Folds.of(sample_of(batch), STATES[-1], 10_000)
+    folds = Folds.of(sample_of(batch), STATES[-1])
     for label in range(STATES[-1]):
         held_out = folds.held_out[folds.sample.classes == label].sum(axis=0)
         assert held_out.max() - held_out.min() <= 1
@@ -90,7 +98,7 @@ def test_folds_have_equally_many_rows_of_every_class():
 @settings(max_examples=10, deadline=None)
 def test_fewer_rows_are_a_part_of_more_rows_in_the_same_folds(seed):
     sample = sample_of(random_batch(seed, 200, STATES, weighted=seed % 2 == 0))
-    few, many = (Folds.of(sample, STATES[-1], most) for most in (60, 120))
+    few, many = (folds_of(sample, STATES[-1], most) for most in (60, 120))
     places = rows_of(many.sample)
     for key, k in rows_of(few.sample).items():
         assert (few.held_out[k] <= many.held_out[places[key]]).all()
@@ -100,7 +108,7 @@ def test_fewer_rows_are_a_part_of_more_rows_in_the_same_folds(seed):
 def test_equal_rows_are_assigned_one_by_one():
     """100 copies of one row are spread over all folds, as 100 distinct rows are."""
     batch = batch_of(np.zeros((100, 1)), np.arange(100) % 2, (2, 2))
-    folds = Folds.of(sample_of(batch), 2, 1_000)
+    folds = Folds.of(sample_of(batch), 2)
     assert len(folds.sample) == 2
     assert (folds.held_out >= 50 // N_FOLDS).all()
     assert (folds.held_out.sum(axis=1) == 50).all()
@@ -109,7 +117,7 @@ def test_equal_rows_are_assigned_one_by_one():
 def test_equal_rows_are_assigned_at_random():
     """Among others of their class they do not go to the folds in turn."""
     batch = random_batch(5, 400, (2, 2, 2))
-    held_out = Folds.of(sample_of(batch), 2, 1_000).held_out
+    held_out = Folds.of(sample_of(batch), 2).held_out
     spread = held_out.max(axis=1) - held_out.min(axis=1)
     assert spread.max() > 2
     expected = held_out.sum(axis=1, keepdims=True) / N_FOLDS
@@ -118,7 +126,7 @@ def test_equal_rows_are_assigned_at_random():
 
 def test_a_class_of_one_row_never_validates():
     batch = batch_of(np.arange(31)[:, np.newaxis] % 7, [2, *([0, 1] * 15)], (7, 3))
-    folds = Folds.of(sample_of(batch), 3, 1_000)
+    folds = Folds.of(sample_of(batch), 3)
     alone = folds.sample.classes == 2
     assert alone.sum() == 1
     assert not folds.held_out[alone].any()
@@ -129,7 +137,7 @@ def test_a_class_of_one_row_never_validates():
 def test_rows_go_to_the_same_folds_when_all_weights_are_multiplied(times):
     batch = random_batch(6, 120, STATES, weighted=True)
     heavier = batch_of(batch.codes, batch.class_codes, STATES, times * batch.weights)
-    one, other = (Folds.of(sample_of(rows), STATES[-1], 70) for rows in (batch, heavier))
+    one, other = (folds_of(sample_of(rows), STATES[-1], 70) for rows in (batch, heavier))
     places = rows_of(other.sample)
     assert set(rows_of(one.sample)) == set(places)
     for key, k in rows_of(one.sample).items():
@@ -141,7 +149,7 @@ def test_losses_are_those_of_the_validation_rows_and_a_quarter_of_a_row_of_any_c
     """Of a mean row, over all folds: as many as a fit is certain of, the loss of being wrong is in it."""
     rng = np.random.default_rng(12)
     states = (*STATES[:-1], n_classes)
-    folds = Folds.of(sample_of(random_batch(12, 50, states)), n_classes, 1_000)
+    folds = Folds.of(sample_of(random_batch(12, 50, states)), n_classes)
     scores = 3 * rng.normal(size=(len(folds.sample), 1 if n_classes == 2 else n_classes, N_FOLDS))
     every = np.concatenate([np.zeros_like(scores), scores], axis=1) if n_classes == 2 else scores
     lost = -log_softmax(every, axis=1)
@@ -156,7 +164,7 @@ def test_to_be_certain_of_a_few_rows_is_not_best_and_of_many_rows_nearly_so():
     best = []
     for n_rows in (6, 60, 600):
         batch = batch_of(np.zeros((n_rows, 1)), np.arange(n_rows) % 2, (2, 2))
-        folds = Folds.of(sample_of(batch), 2, 1_000)
+        folds = Folds.of(sample_of(batch), 2)
         right = 2.0 * folds.classes[:, np.newaxis] - 1
         odds = np.linspace(0, 30, 3_001)
         best.append(odds[np.argmin([folds.mean(folds.losses(each * right)) for each in odds])])
@@ -167,7 +175,7 @@ def test_to_be_certain_of_a_few_rows_is_not_best_and_of_many_rows_nearly_so():
 
 def test_a_loss_is_the_mean_over_validation_rows_by_their_weights():
     rng = np.random.default_rng(7)
-    folds = Folds.of(sample_of(random_batch(7, 40, STATES, weighted=True)), STATES[-1], 1_000)
+    folds = Folds.of(sample_of(random_batch(7, 40, STATES, weighted=True)), STATES[-1])
     losses = rng.exponential(size=folds.held_out.shape)
     total = weight = 0.0
     for row, fold in np.ndindex(*losses.shape):
@@ -179,7 +187,7 @@ def test_a_loss_is_the_mean_over_validation_rows_by_their_weights():
 
 def test_errors_above_is_the_t_value_of_the_paired_difference_over_rows():
     rng = np.random.default_rng(8)
-    folds = Folds.of(sample_of(random_batch(8, 60, STATES, weighted=True)), STATES[-1], 1_000)
+    folds = Folds.of(sample_of(random_batch(8, 60, STATES, weighted=True)), STATES[-1])
     losses, others = rng.exponential(size=(2, *folds.held_out.shape))
     each = []
     for row, fold in np.ndindex(*losses.shape):

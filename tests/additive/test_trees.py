@@ -209,7 +209,7 @@ def folds_of(seed, n_rows, noise):
     X = rng.normal(size=(n_rows, 4))
     classes = rng.integers(0, 2, n_rows) if noise else (X[:, :3].prod(axis=1) > 0).astype(np.intp)
     codes, columns = binned(X)
-    return Folds.of(sample_of(codes.astype(np.uint8), classes), 2, n_rows), columns
+    return Folds.of(sample_of(codes.astype(np.uint8), classes), 2), columns
 
 
 def frequencies(folds):
@@ -243,7 +243,7 @@ def test_trees_are_refused_beside_terms_that_know_the_truth():
     classes = (odds + rng.logistic(size=600) > 0).astype(np.intp)
     codes, columns = binned(X)
     sample = sample_of(codes.astype(np.uint8), classes)
-    folds = Folds.of(sample, 2, 600)
+    folds = Folds.of(sample, 2)
     terms = np.repeat(odds[:, np.newaxis, np.newaxis], 3, axis=2)
     assert len(folds.sample) == 600
     assert choose_trees(folds, columns, 2, folds.validated(terms), 600, 0) is None

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import groupby
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,8 +179,8 @@ class Terms:
         self.columns, self.fine, self.coarse, self.monotone = tuple(columns), tuple(fine), tuple(coarse), monotone
         every = ((a,) for a in range(len(columns))) if terms is None else terms
         self.terms = tuple(sorted(every, key=lambda term: (*self._shape(term), term)))
-        self.n_cells = np.array([_product(b.n_cells for b in self.bases(term)) for term in self.terms], dtype=np.intp)
-        self.n_effects = np.array([_product(b.n_effects for b in self.bases(term)) for term in self.terms], np.intp)
+        self.n_cells = np.array([prod(b.n_cells for b in self.bases(term)) for term in self.terms], dtype=np.intp)
+        self.n_effects = np.array([prod(b.n_effects for b in self.bases(term)) for term in self.terms], np.intp)
         self.first_cell = np.concatenate([[0], np.cumsum(self.n_cells)]).astype(np.intp)
         self.first_effect = np.concatenate([[0], np.cumsum(self.n_effects)]).astype(np.intp)
 
@@ -298,10 +299,3 @@ def pair_parts(n_rows: int) -> int:
 def coarse_shares(column: ColumnSchema, shares: Array) -> Array:
     """(coarse states,) from those of the fine states."""
     return np.bincount(column.coarse_codes[:-1], shares, minlength=column.coarse.n_states).astype(np.float64)
-
-
-def _product(numbers: Iterable[int]) -> int:
-    found = 1
-    for number in numbers:
-        found *= number
-    return found

@@ -96,7 +96,7 @@ class _Fit:
         shares = [_shares(sample, a, column) for a, column in enumerate(self.attributes)]
         unknown = bool((sample.codes == [column.n_states for column in self.attributes]).any())
         terms = Terms.of(self.attributes, shares, sample.n_rows, unknown, self.options.monotone)
-        folds = Folds.to_choose(sample, n_classes)
+        folds = Folds.of(sample, n_classes)
         search = Search(folds, terms, n_classes, self._rank)
         mixture = search.choose(self._n_pairs, must=self.options.pairs != "auto")
         choice = None

@@ -97,19 +97,14 @@ class Folds:
     held_out: NDArray[np.int64]
 
     @classmethod
-    def to_choose(cls, sample: Sample, n_classes: int) -> Folds:
-        """The folds of a sample that is large enough for the choice."""
-        return cls.of(sample, n_classes, round(np.sqrt(ALL_ROWS * max(ALL_ROWS, sample.n_rows))))
-
-    @classmethod
-    def of(cls, sample: Sample, n_classes: int, most: int) -> Folds:
+    def of(cls, sample: Sample, n_classes: int) -> Folds:
         """Assign every row to a fold, of many rows a random part, with the classes in proportion.
 
         Fewer rows are a part of more rows, in the same folds. A class of one row is learnt from only.
         """
         generator = np.random.default_rng(SEED)
         rows = np.repeat(np.arange(len(sample)), sample.counts)
-        share = min(1.0, most / len(rows))
+        share = min(1.0, float(np.sqrt(ALL_ROWS / len(rows))))
         held_out, used = np.zeros((len(sample), N_FOLDS), np.int64), np.zeros(len(sample), np.int64)
         for number in range(n_classes):
             own = generator.permutation(rows[sample.classes[rows] == number])

@@ -10,6 +10,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.bases import coarse_shares
 from tanager.additive.forest import BLOCK_ROWS, Forest
 from tanager.additive.model import AdditiveModel
 from tanager.arrays import Array, Codes
@@ -63,9 +64,7 @@ def class_odds(effect: Array) -> Array:
 
 def coarse_density(network: AdditiveModel, attribute: int) -> Array:
     """(coarse states,) the share of the training rows in each."""
-    column = network.columns[attribute]
-    shares = np.bincount(column.coarse_codes[:-1], network.densities[attribute], minlength=column.coarse.n_states)
-    return shares.astype(np.float64)
+    return coarse_shares(network.columns[attribute], network.densities[attribute])
 
 
 def _mean_square(effect: Array) -> Array:

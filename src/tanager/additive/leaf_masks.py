@@ -59,7 +59,8 @@ class LeafMasks(NamedTuple):
         )
         n_codes = np.diff(forest.offsets)[of_key]
         ends = np.cumsum(n_codes * np.diff(first_words)[keys // n_attributes])
-        bits = places[n_splits:] % LEAVES_PER_WORD + 1
+        bits = np.left_shift(np.uint64(1), (places[n_splits:] % LEAVES_PER_WORD + 1).astype(np.uint64))
+        slots = (bits * np.uint64(TO_SLOT)) >> np.uint64(SLOT_SHIFT)
         leaf_words = first_words[trees[n_splits:]] + places[n_splits:] // LEAVES_PER_WORD
         found = cls(
             forest.of_class,
@@ -69,7 +70,7 @@ class LeafMasks(NamedTuple):
             n_codes,
             np.concatenate([[0], ends])[:-1],
             np.empty(int(ends[-1]) if len(ends) else 0, dtype=np.uint64),
-            leaf_words * SLOTS_PER_WORD + _slots()[bits],
+            leaf_words * SLOTS_PER_WORD + slots.astype(np.int64),
         )
         middles = places[:n_splits] + sizes[forest.place(forest.ends[:, 0])]
         lasts = places[:n_splits] + sizes[:n_splits]
@@ -99,9 +100,3 @@ def _number_leaves(forest: Forest) -> tuple[Ints, Ints, Ints]:
         trees[right] = trees[left] = trees[splits]
         places[right], places[left] = places[splits], places[splits] + sizes[right]
     return trees, places, sizes
-
-
-def _slots() -> Ints:
-    """(64,) the slot of each bit of a word."""
-    powers = np.left_shift(np.uint64(1), np.arange(SLOTS_PER_WORD, dtype=np.uint64))
-    return ((powers * np.uint64(TO_SLOT)) >> np.uint64(SLOT_SHIFT)).astype(np.int64)
