@@ -9,7 +9,6 @@ import gzip
 import io
 import re
 import warnings
-import zipfile
 from pathlib import Path
 
 import openpyxl
@@ -257,7 +256,7 @@ def test_a_missing_file_or_a_folder_is_refused(tmp_path):
     assert "cannot read" in refusal("a\0.csv")
 
 
-@pytest.mark.parametrize("name", ["a.xls", "a", "a.parquet.gz", ".gz"])
+@pytest.mark.parametrize("name", ["a.xls", "a", "a.parquet.gz", ".gz", "a.zip"])
 def test_an_unknown_suffix_is_refused_with_the_valid_ones(write, name):
     message = refusal(write(name, b"a,b\n1,2\n"))
     assert all(suffix in message for suffix in (".csv", ".tsv", ".txt", ".parquet", ".arff", ".gz"))
@@ -419,44 +418,6 @@ def test_bad_workbooks_are_refused(tmp_path, monkeypatch):
         open_batches(tmp_path / "a.xlsx")
     without(monkeypatch, "python_calamine")
     assert "pip install 'tanager[files]'" in refusal(tmp_path / "a.xlsx")
-
-
-def test_a_zip_archive_reads_as_the_table_in_it(tmp_path):
-    table = write_workbook(tmp_path / "b.xlsx", {"Data": [["a"], [1]]})
-    for name, content in ("folder/b.csv", b"a\n1\n"), ("b.xlsx", table.read_bytes()):
-        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-            archive.writestr("__MACOSX/b.csv", b"\0")
-            archive.writestr("readme.md", "about")
-            archive.writestr(name, content)
-        assert read(tmp_path / "a.zip")[0].to_pydict() == {"a": [1]}
-
-
-@pytest.mark.parametrize(
-    ("members", "words"),
-    [
-        ({"a.csv": "a\n1\n", "b.csv": "b\n1\n"}, "holds 2 tables: 'a.csv', 'b.csv'; expected one"),
-        ({"readme.md": "x"}, "holds no table, but 'readme.md'"),
-        ({"a.csv": "a,b\n1\n"}, "a.zip: a.csv' cannot be read as a table: line 2 has 1 cell(s)"),
-    ],
-)
-def test_archives_without_one_table_are_refused(tmp_path, members, words):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    assert words in refusal(tmp_path / "a.zip")
-
-
-def test_what_is_assumed_of_a_table_names_the_archive(tmp_path):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("b.csv", "a;b\n1,5;x\n")
-    table, said = read(tmp_path / "a.zip")
-    assert table.to_pydict() == {"a": [1.5], "b": ["x"]}
-    assert said == [f"file '{tmp_path / 'a.zip'}: b.csv': numbers have a decimal comma in column 'a'."]
-
-
-def test_a_broken_archive_is_refused(tmp_path):
-    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 and no more")
-    assert "not a complete zip archive" in refusal(tmp_path / "a.zip")
 
 
 def without(monkeypatch, library: str) -> None:

@@ -154,11 +154,9 @@ def little_memory(monkeypatch):
 def write_packed(folder: Path, n_rows: int) -> list[Path]:
     """The same rows in every kind of file that may be much shorter than its table."""
     text = b"x,y\n" + b"1,2\n" * n_rows
-    paths = [folder / name for name in ("t.csv.gz", "t.zip", "t.parquet")]
+    paths = [folder / name for name in ("t.csv.gz", "t.parquet")]
     paths[0].write_bytes(gzip.compress(text))
-    with zipfile.ZipFile(paths[1], "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a" * 300 + ".csv", text)
-    pyarrow.parquet.write_table(pa.table({"x": np.ones(n_rows), "y": np.ones(n_rows)}), paths[2])
+    pyarrow.parquet.write_table(pa.table({"x": np.ones(n_rows), "y": np.ones(n_rows)}), paths[1])
     return paths
 
 
@@ -179,9 +177,9 @@ def test_memory_that_ends_while_a_table_is_read_is_said_with_the_file_and_its_si
         raise MemoryError
 
     monkeypatch.setattr(read_table_module, "read_csv", end)
-    for path in write_packed(tmp_path, 1_000)[:2]:
-        with pytest.raises(MemoryLimitError, match=rf"{path.name}' of 0\.0 MiB does not fit in memory: .* GiB"):
-            read(path)
+    path = write_packed(tmp_path, 1_000)[0]
+    with pytest.raises(MemoryLimitError, match=rf"{path.name}' of 0\.0 MiB does not fit in memory: .* GiB"):
+        read(path)
 
 
 REPEATED = {

@@ -1,8 +1,7 @@
-"""Network files: bif, bifxml, net and JSON, chosen by suffix; numbers at full precision.
+"""Network files: bif, net and JSON, chosen by suffix; numbers at full precision.
 
-They are read and written here, not by pyAgrum 3.3: it reads bif and net in single precision, writes bifxml with six
-digits, and takes a table that is too short, too long, negative or not there without a word. The tests hold its answers
-against ours.
+They are read and written here, not by pyAgrum 3.3: it reads bif and net in single precision, and takes a table that is
+too short, too long, negative or not there without a word. The tests hold its answers against ours.
 """
 
 from __future__ import annotations
@@ -14,36 +13,25 @@ from pathlib import Path
 from tanager.additive.model import AdditiveModel
 from tanager.errors import FileError, OptionError
 from tanager.files.json_file import document_kind, parse_json, read_document, write_document, write_json
-from tanager.files.network_formats import read_bif, read_bifxml, read_net, write_bif, write_bifxml, write_net
+from tanager.files.network_formats import read_bif, read_net, write_bif, write_net
 from tanager.files.network_nodes import FileNode, network_of, with_target
 from tanager.files.paths import OutputKind
 from tanager.network.document import DocumentError, Json, network_from_document, network_to_document
 from tanager.network.network import Network
 
-Format = tuple[Callable[[bytes], list[FileNode]], Callable[[Network], bytes]]
+Format = tuple[Callable[[str], list[FileNode]], Callable[[Network], str]]
 """The reader and the writer of a format; the reader raises a DocumentError that describes the fault."""
-
-
-def _of_text(read: Callable[[str], list[FileNode]], write: Callable[[Network], str]) -> Format:
-    return lambda content: read(_decode(content)), lambda network: write(network).encode()
-
-
-FORMATS: dict[str, Format] = {
-    ".bif": _of_text(read_bif, write_bif),
-    ".bifxml": (read_bifxml, write_bifxml),
-    ".xml": (read_bifxml, write_bifxml),
-    ".net": _of_text(read_net, write_net),
-}
+FORMATS: dict[str, Format] = {".bif": (read_bif, write_bif), ".net": (read_net, write_net)}
 JSON = ".json"
 
 
 def read_network(path: str | os.PathLike[str], target: str | None = None) -> Network:
     """Read a network; the nodes keep the order of the file, except that `target`, the class, becomes the last.
 
-    The suffix names the format: .bif, .bifxml (or .xml), .net, or .json for a file of ours, where a model
-    counts as its network. States are text, in .json what they were; states that are the bins of a numeric column in
-    words ("< 2.5", ">= 2.5") become that column again. Rows of probabilities must sum to one within 0.001 and are
-    divided by their sum; in .net, whose potentials have any scale, by any sum above zero.
+    The suffix names the format: .bif, .net, or .json for a file of ours, where a model counts as its network. States
+    are text, in .json what they were; states that are the bins of a numeric column in words ("< 2.5", ">= 2.5") become
+    that column again. Rows of probabilities must sum to one within 0.001 and are divided by their sum; in .net, whose
+    potentials have any scale, by any sum above zero.
 
     Parameters
     ----------
@@ -104,7 +92,7 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
         if suffix == JSON:
             write_json(path, "network", network_to_document(network))
         else:
-            write_document(path, "network", FORMATS[suffix][1](network))
+            write_document(path, "network", FORMATS[suffix][1](network).encode())
     except DocumentError as error:
         raise FileError(f"cannot write the network to {str(path)!r}: {error}.") from error
 
@@ -115,7 +103,8 @@ def network_suffix(path: str | os.PathLike[str]) -> str:
     if suffix not in FORMATS and suffix != JSON:
         raise FileError(
             f"cannot tell the network format of {str(path)!r} from its suffix; "
-            f"expected one of {', '.join((*FORMATS, JSON))}."
+            f"expected one of {', '.join((*FORMATS, JSON))}.",
+            hint="pyAgrum converts other formats to .bif.",
         )
     return suffix
 
@@ -140,7 +129,7 @@ def _parse(content: bytes, suffix: str) -> Network:
     if not content.strip():
         raise DocumentError("it is empty")
     if suffix != JSON:
-        return network_of(FORMATS[suffix][0](content))
+        return network_of(FORMATS[suffix][0](_decode(content)))
     document: Json = parse_json(content)
     if not isinstance(document, dict) or "classifier" not in document:
         return network_from_document(document)

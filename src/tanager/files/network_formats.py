@@ -1,28 +1,26 @@
-"""The formats of network files: bif, Hugin's .net and .bifxml (XMLBIF 0.3)."""
+"""The formats of network files: bif, and Hugin's .net."""
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterator, Sequence
 from itertools import product
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element, SubElement
+from math import prod
 
 import numpy as np
 
 from tanager.arrays import Array
 from tanager.files.network_nodes import (
-    CellBudget,
     FileNode,
-    NodeList,
+    FileTable,
+    add_once,
     cells_of,
+    file_nodes,
     nodes_of,
     plain,
     quoted,
     word,
     word_or_integer,
-    xml_text,
 )
 from tanager.network.document import DocumentError, shorten
 from tanager.network.network import Network
@@ -32,6 +30,8 @@ NET_KEYWORDS = frozenset(["net", "node", "potential", "class", "discrete", "cont
 C_COMMENTS = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 """A comment that is never closed ends with the text, so that the text is read once."""
 NET_COMMENTS = r"%[^\n]*"
+FREE_CELLS = 1 << 20
+"""Cells of all tables that a bif file may ask for, however short it is; a longer one has one for each character."""
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -52,22 +52,25 @@ Item = str | Group
 
 def read_bif(text: str) -> list[FileNode]:
     """The nodes in the order of their `variable` blocks."""
-    nodes = NodeList()
-    tables: list[tuple[str, list[str], Group]] = []
+    states: dict[str, tuple[str, ...]] = {}
+    blocks: list[tuple[str, list[str], Group]] = []
     for statement in statements(read_items(text, "{}()[];,|", C_COMMENTS)):
         match statement:
             case ["network", *_, Group()]:
                 pass
             case ["variable", str(name), Group() as body]:
-                nodes.describe(name, _bif_states(name, body))
+                add_once(states, name, tuple(_bif_states(name, body)))
             case ["probability", [str(name), *parents], Group() as body]:
-                tables.append((name, texts(parents, f"the list of parents of {plain(name)!r}"), body))
+                blocks.append((name, texts(parents, f"the list of parents of {plain(name)!r}"), body))
             case _:
                 raise DocumentError(f"it has {_heading(statement)}, expected 'variable' or 'probability'")
-    budget = CellBudget(len(text))
-    for name, above, body in tables:
-        nodes.add_table(name, above, _bif_cells(name, above, body, nodes.states, budget))
-    return nodes.finish()
+    tables: dict[str, FileTable] = {}
+    room = max(len(text), FREE_CELLS)
+    for name, parents, body in blocks:
+        cells = _bif_cells(name, parents, body, states, room)
+        room -= len(cells)
+        add_once(tables, name, (tuple(parents), cells))
+    return file_nodes(states, tables)
 
 
 def write_bif(network: Network) -> str:
@@ -101,17 +104,20 @@ def _bif_states(name: str, body: Group) -> list[str]:
     raise DocumentError(f"node {plain(name)!r} has no type")
 
 
-def _bif_cells(
-    name: str, parents: Sequence[str], body: Group, states: dict[str, tuple[str, ...]], budget: CellBudget
-) -> Array:
-    """The cells of a `probability` block; after `table` stand all of them, the node's own state changing slowest."""
+def _bif_cells(name: str, parents: Sequence[str], body: Group, states: dict[str, tuple[str, ...]], room: int) -> Array:
+    """The cells of a `probability` block; after `table` stand all of them, the node's own state changing slowest.
+
+    The table may have as many cells as there is room for: a default stands for all rows in a few words.
+    """
     for node in (name, *parents):
         if node not in states:
             raise DocumentError(
                 f"the table of {plain(name)!r} names {plain(node)!r}, which no variable block describes"
             )
     n_states = len(states[name])
-    size = budget.spend(plain(name), [len(states[parent]) for parent in parents], n_states)
+    size = prod(len(states[node]) for node in (name, *parents))
+    if size > room:
+        raise DocumentError(f"the table of {plain(name)!r} asks for more cells than a file of its length may have")
     cells = np.zeros((size // max(1, n_states), n_states))
     missing = np.ones(len(cells), dtype=bool)
     codes = [{state: code for code, state in enumerate(states[parent])} for parent in parents]
@@ -166,19 +172,21 @@ def read_net(text: str) -> list[FileNode]:
     match blocks:
         case [["class", *_, Group() as body]]:
             blocks = list(statements(body))
-    nodes = NodeList(any_scale=True)
+    states: dict[str, tuple[str, ...]] = {}
+    tables: dict[str, FileTable] = {}
     for block in blocks:
         match block:
             case ["net", Group()] | [str(), Mark(), *_]:
                 pass
             case ["node", str(name), Group() as body] | ["discrete", "node", str(name), Group() as body]:
-                nodes.describe(name, texts(_value(body, "states"), f"the list of states of {plain(name)!r}"))
+                listed = texts(_value(body, "states"), f"the list of states of {plain(name)!r}")
+                add_once(states, name, tuple(listed))
             case ["potential", [str(name), *parents], Group() as body]:
                 cells = cells_of(flat(_value(body, "data"), f"the table of {plain(name)!r}"), name)
-                nodes.add_table(name, texts(parents, f"the list of parents of {plain(name)!r}"), cells)
+                add_once(tables, name, (tuple(texts(parents, f"the list of parents of {plain(name)!r}")), cells))
             case _:
                 raise DocumentError(f"it has {_heading(block)}, expected 'node' or 'potential'")
-    return nodes.finish()
+    return file_nodes(states, tables, any_scale=True)
 
 
 def write_net(network: Network) -> str:
@@ -285,61 +293,3 @@ def flat(items: Item | None, where: str) -> Iterator[str]:
         raise DocumentError(f"{where} is not there, or is no list of numbers")
     for item in items:
         yield from [item] if isinstance(item, str) else flat(item, where)
-
-
-def read_bifxml(content: bytes) -> list[FileNode]:
-    """The nodes in the order of their VARIABLE elements."""
-    network = _root(content).find("NETWORK")
-    if network is None:
-        raise DocumentError("it has no element NETWORK")
-    nodes = NodeList()
-    for variable in network.iter("VARIABLE"):
-        name = _content(variable.find("NAME"), "a variable has no NAME")
-        if variable.get("TYPE", "nature") != "nature":
-            raise DocumentError(f"node {plain(name)!r} is a {variable.get('TYPE')} node, expected a chance node")
-        nodes.describe(name, ((outcome.text or "").strip() for outcome in variable.findall("OUTCOME")))
-    for definition in (element for element in network if element.tag in ("DEFINITION", "PROBABILITY")):
-        name = _content(definition.find("FOR"), "a table has no FOR")
-        parents = [_content(given, f"GIVEN of {name!r} is empty") for given in definition.findall("GIVEN")]
-        table = _content(definition.find("TABLE"), f"node {plain(name)!r} has no TABLE")
-        nodes.add_table(name, parents, cells_of(table.split(), name))
-    return nodes.finish()
-
-
-def write_bifxml(network: Network) -> bytes:
-    """Names and states are any text; control characters and outer or repeated blanks are escaped."""
-    root = Element("BIF", VERSION="0.3")
-    content = SubElement(root, "NETWORK")
-    SubElement(content, "NAME").text = "unknown"
-    nodes = nodes_of(network)
-    for node in nodes:
-        variable = SubElement(content, "VARIABLE", TYPE="nature")
-        SubElement(variable, "NAME").text = xml_text(node.name)
-        for state in node.states:
-            SubElement(variable, "OUTCOME").text = xml_text(str(state))
-    for node in nodes:
-        definition = SubElement(content, "DEFINITION")
-        SubElement(definition, "FOR").text = xml_text(node.name)
-        for parent in node.parents:
-            SubElement(definition, "GIVEN").text = xml_text(parent)
-        SubElement(definition, "TABLE").text = " ".join(map(repr, node.cells.tolist()))
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
-
-
-def _root(content: bytes) -> Element:
-    try:
-        # The standard has nothing before "<?xml"; files have a mark of their encoding, blanks, or both.
-        root = ElementTree.fromstring(content.removeprefix(codecs.BOM_UTF8).lstrip())
-    except (ElementTree.ParseError, ValueError, LookupError) as error:  # the others: an unknown encoding
-        raise DocumentError(f"it is not XML, or was cut short ({error})") from None
-    if root.tag != "BIF":
-        raise DocumentError(f"its outermost element is {shorten(root.tag)}, expected 'BIF'")
-    return root
-
-
-def _content(element: Element | None, problem: str) -> str:
-    content = "" if element is None else (element.text or "").strip()
-    if not content:
-        raise DocumentError(problem)
-    return content

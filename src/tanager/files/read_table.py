@@ -1,4 +1,4 @@
-"""Tables from files: CSV, TSV, Parquet, ARFF and Excel, also in a zip archive, chosen by suffix."""
+"""Tables from files: CSV, TSV, Parquet, ARFF and Excel, chosen by suffix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from tanager.errors import FileError, MemoryLimitError
-from tanager.files.compressed import PIECE, open_text, table_bytes, unzipped
+from tanager.files.compressed import PIECE, open_text, table_bytes
 from tanager.files.paths import check_regular, reason
 from tanager.files.read_arff import read_arff
 from tanager.files.read_csv import (
@@ -44,11 +44,11 @@ from tanager.table.stream.source import TEXT_BYTES, cell_bytes, split_texts, tex
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
-Format = Literal["csv", "tsv", "txt", "parquet", "arff", "xlsx", "zip"]
-FORMATS: tuple[Format, ...] = ("csv", "tsv", "txt", "parquet", "arff", "xlsx", "zip")
+Format = Literal["csv", "tsv", "txt", "parquet", "arff", "xlsx"]
+FORMATS: tuple[Format, ...] = ("csv", "tsv", "txt", "parquet", "arff", "xlsx")
 PACKED: tuple[Format, ...] = ("csv", "tsv", "txt", "arff")
 """The formats that may be compressed."""
-WHOLE: tuple[Format, ...] = ("arff", "xlsx", "zip")
+WHOLE: tuple[Format, ...] = ("arff", "xlsx")
 """The formats that cannot be read batch by batch."""
 DELIMITERS: dict[Format, str | None] = {"csv": ",", "tsv": "\t", "txt": None}
 OpenCsv = Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader]
@@ -62,10 +62,11 @@ def read_table(path: str | os.PathLike[str], cells: CellRules = PLAIN) -> pa.Tab
     """The table in a file, or CSV on standard input where `path` is "-".
 
     The suffix names the format: .csv (semicolons or tabs where its header has no comma, then also decimal commas),
-    .tsv, .txt (tabs if its header has one), .parquet, .arff, .xlsx (its first sheet), .zip with one of these in it;
-    the text formats may be compressed (.csv.gz). The encoding of text is detected where it is not UTF-8. In text an
-    empty cell is missing, and so are the texts in `cells.missing`; in ARFF "?" is missing too. A column of digits holds
-    integers, a column of numbers floats; dates, times and booleans are recognised; an ARFF header declares the types.
+    .tsv, .txt (tabs if its header has one), .parquet, .arff, .xlsx (the sheet with the columns expected, or the
+    largest table); the text formats may be compressed (.csv.gz). The encoding of text is detected where it is not
+    UTF-8. In text an empty cell is missing, and so are the texts in `cells.missing`; in ARFF "?" is missing too. A
+    column of digits holds integers, a column of numbers floats; dates, times and booleans are recognised; an ARFF
+    header declares the types.
     """
     try:
         return _read_table(path, cells)
@@ -83,9 +84,6 @@ def _read_table(path: str | os.PathLike[str], cells: CellRules) -> pa.Table:
         return check_names(read_csv_bytes(sys.stdin.buffer.read(), "standard input", cells), "standard input")
     kind = table_format(path)
     file = check_regular(path)
-    if kind == "zip":
-        with unzipped(file, _is_table) as member:
-            return _read_table(member, cells)
     if kind == "parquet":
         table = read_parquet(file)
     elif kind == "arff":
@@ -102,7 +100,7 @@ def open_batches(
 ) -> tuple[list[str], Dataset | Iterator[pa.Table]]:
     """The names of the columns, and the table as it comes batch by batch: for files larger than memory.
 
-    `path` is as `read_table` takes it, but for ARFF, Excel and zip, or a folder of Parquet files. In text the first
+    `path` is as `read_table` takes it, but for ARFF and Excel, or a folder of Parquet files. In text the first
     64 MiB decide the types of the columns and the encoding.
     """
     if Path(path).is_dir() or table_format(path) == "parquet":
@@ -241,15 +239,8 @@ def table_format(path: str | os.PathLike[str]) -> Format:
     raise FileError(
         f"cannot tell the format of {str(path)!r} from its suffix; expected one of {text}, "
         "or .gz after one of the text formats.",
-        hint="rename the file, or give CSV on standard input as '-'.",
+        hint="unpack an archive, rename the file, or give CSV on standard input as '-'.",
     )
-
-
-def _is_table(name: str) -> bool:
-    try:
-        return table_format(name) != "zip"
-    except FileError:
-        return False
 
 
 def check_names(table: pa.Table, where: str) -> pa.Table:

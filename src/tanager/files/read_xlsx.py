@@ -11,6 +11,7 @@ import io
 import re
 import warnings
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -20,7 +21,7 @@ from typing import IO, TYPE_CHECKING
 import pyarrow as pa
 
 from tanager.errors import DataWarning, FileError, TanagerError
-from tanager.files.compressed import BROKEN_ARCHIVE, check_unpacked
+from tanager.files.compressed import check_unpacked
 from tanager.files.paths import reason
 from tanager.files.read_csv import HEADER_ROW, INSTALL, MAX_LINES, CellRules, find_header, read_csv_bytes
 from tanager.registry import check_option, list_names
@@ -42,6 +43,7 @@ PLACE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]*)(\d+)["']""")
 SHARED = re.compile(rb"""\st\s*=\s*["']s["']""")
 TEXT_START = re.compile(rb"<(?:\w+:)?si(?=[\s/>])")
 COMMENT = b"<!"
+BROKEN_ARCHIVE = (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError, RuntimeError)
 CELL_BYTES = 64
 """Memory of a cell, filled or not, without its text, estimated."""
 ALWAYS_ALLOWED = 1 << 22
@@ -148,7 +150,7 @@ def _read_sheets(file: Path, where: str, name: str | None) -> list[_Sheet]:
         sheets = [_Sheet.of(each, workbook.get_sheet_by_name(each)) for each in names]
     except TanagerError:
         raise
-    except (CalamineError, *BROKEN_ARCHIVE, RuntimeError, ValueError) as error:
+    except (CalamineError, *BROKEN_ARCHIVE, ValueError) as error:
         raise FileError(f"{where} is not a complete workbook: {reason(error)}.", hint="copy it again.") from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # what a reader in Rust raises where it did not expect an error
