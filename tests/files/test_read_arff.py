@@ -142,7 +142,7 @@ def test_cells_equal_those_of_scipys_reader(tmp_path_factory, rows, separator, m
         ("@attribute a {}\n@data\nx\n", "empty or repeated"),
         ("@attribute a\n@data\n1\n", "line 1 is not '@attribute name type'"),
         ("@attribute a relational\n@data\n1\n", "type 'relational'"),
-        ("@attribute a date 'EEE'\n@data\n1\n", "the date pattern 'EEE' is not one of yyyy-MM-dd"),
+        ("@attribute a date 'EEE'\n@data\n1\n", "the date pattern 'EEE' does not begin with yyyy-MM-dd"),
         ("hello\n@attribute a numeric\n@data\n1\n", "line 1 of the header"),
         ("@attribute a numeric\n@attribute a numeric\n@data\n1,2\n", "more than once: 'a'"),
         (HEADER + "1,x,1,t,2024-01-02", "line 11 has 5 cell(s), expected 6"),

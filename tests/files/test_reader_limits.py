@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import tracemalloc
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -261,31 +260,6 @@ def test_a_sheet_is_read_with_or_without_the_places_of_its_cells(tmp_path):
     path = write_sheet(tmp_path, bare)
     check_workbook_size(path, "it")
     assert read(path).to_pydict() == expected
-
-
-def write_shared(folder: Path, texts: list[str], cells: list[int], more: str = "") -> Path:
-    """A sheet of one column whose cells share texts."""
-    rows = "".join(f'<row><c t="s"><v>{number}</v></c></row>' for number in cells)
-    sheet, shared = SHEET.format(rows), "".join(f"<si><t>{text}</t></si>" for text in texts)
-    path = folder / "t.xlsx"
-    path.write_bytes(workbook(sheet.encode()))
-    with zipfile.ZipFile(path, "a") as parts:
-        parts.writestr("xl/sharedStrings.xml", SHARED.format(more + shared))
-    return path
-
-
-SHARED = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}</sst>'
-
-
-@pytest.mark.parametrize("more", ["", "<!-- <si/> -->"], ids=["plain", "with a comment"])
-def test_a_text_that_cells_share_is_counted_for_each_before_it_is_held(tmp_path, monkeypatch, more):
-    monkeypatch.setattr(compressed, "ALWAYS_ALLOWED", 20 * ROOM)
-    monkeypatch.setattr(compressed, "available_memory", lambda: 20 * ROOM)
-    texts = ["name", "x" * ROOM]
-    with pytest.raises(MemoryLimitError, match="unpacks to a table of more than"):
-        read(write_shared(tmp_path, texts, [0] + [1] * 20, more))
-    expected = {"name": ["name"] * 19 + ["x" * ROOM]}
-    assert read(write_shared(tmp_path, texts, [0] * 20 + [1])).to_pydict() == expected
 
 
 def test_cells_that_hold_nothing_are_counted_before_they_are_held(tmp_path, little_memory):

@@ -433,15 +433,7 @@ def _check_options(clf: TableClassifier) -> None:
         "discretizer": choose_discretizer,
         "engine": lambda value: check_option("engine", value, ENGINES),
         "missing": lambda value: additive or check_option("missing", value, MISSING),
-        # Files of 0.2 say "marginalize".
-        "handle_unknown": lambda value: (
-            additive
-            or clf.set_params(
-                handle_unknown=check_option(
-                    "handle_unknown", "average" if value == "marginalize" else value, ["average", "error"]
-                )
-            )
-        ),
+        "handle_unknown": lambda value: additive or check_option("handle_unknown", value, ["average", "error"]),
         "class_weight": check_class_weight,
     }
     for key, valid in (
@@ -498,6 +490,8 @@ def as_format_3(document: Json) -> Json:
         inner = mapping(parameters.get("options"), "options.parameters")
         kept: dict[str, Json] = {key: value for key, value in inner.items() if key != "penalty"}
         options = {**options, "parameters": {**parameters, "options": kept}}
+    if options.get("handle_unknown") == "marginalize":
+        options = {**options, "handle_unknown": "average"}
     return {
         "subsumption": [],
         **content,

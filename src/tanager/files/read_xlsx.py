@@ -14,7 +14,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -38,11 +37,8 @@ CODE = re.compile(r"0\d+\Z")
 PIECE = 1 << 20
 LONGEST_TAG = 1 << 16
 # A tag ends where the next one begins, so that nothing is read twice.
-TAG = re.compile(rb"<(?:\w+:)?(row|[cv])(?=[\s/>])([^<>]*)>?\s*(\d{0,19})")
+TAG = re.compile(rb"<(?:\w+:)?(row|c)(?=[\s/>])([^<>]*)")
 PLACE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]*)(\d+)["']""")
-SHARED = re.compile(rb"""\st\s*=\s*["']s["']""")
-TEXT_START = re.compile(rb"<(?:\w+:)?si(?=[\s/>])")
-COMMENT = b"<!"
 BROKEN_ARCHIVE = (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError, RuntimeError)
 CELL_BYTES = 64
 """Memory of a cell, filled or not, without its text, estimated."""
@@ -182,56 +178,28 @@ def check_workbook_size(file: Path, where: str) -> None:
     """Refuse a workbook that unpacks to more than memory has, or one whose few cells are far apart.
 
     A reader holds the whole rectangle from the first to the last cell: one cell at the end of a sheet makes it 17
-    billion. It holds a text that cells share once for each of them. What is not a zip archive, or not a whole one, is a
-    `zipfile.BadZipFile`.
+    billion. What is not a zip archive, or not a whole one, is a `zipfile.BadZipFile`.
     """
     with zipfile.ZipFile(file) as parts:
         n_bytes = sum(part.file_size for part in parts.infolist())
         check_unpacked(n_bytes, where)
-        lengths = _shared_lengths(parts)
         for part in parts.infolist():
             with parts.open(part) as stream:
-                n_rows, n_columns, n_cells, text_bytes = _measure_sheet(stream, lengths, where)
+                n_rows, n_columns, n_cells = _measure_sheet(stream, where)
             if n_rows * n_columns > max(ALWAYS_ALLOWED, LARGEST_SHARE_EMPTY * n_cells):
                 raise FileError(
                     f"{where} has a sheet of {n_rows:,} rows and {n_columns:,} columns with {n_cells:,} cells in it.",
                     hint="delete what stands far from the table, or save the sheet as CSV.",
                 )
-            n_bytes += n_rows * n_columns * CELL_BYTES + text_bytes
+            n_bytes += n_rows * n_columns * CELL_BYTES
             check_unpacked(n_bytes, where)
 
 
-def _shared_lengths(parts: zipfile.ZipFile) -> list[int]:
-    """The bytes of each text that cells may share, as it is in the file."""
-    starts: list[int] = []
-    commented = False
-    for part in parts.infolist():
-        if part.filename.lower().endswith("sharedstrings.xml"):
-            with parts.open(part) as stream:
-                n_read = 0
-                for whole in _pieces(stream):
-                    commented = commented or COMMENT in whole
-                    starts.extend(n_read + tag.start() for tag in TEXT_START.finditer(whole))
-                    n_read += len(whole)
-                starts.append(n_read)
-    lengths = [end - start for start, end in pairwise(starts)]
-    return [sum(lengths)] * len(lengths) if commented else lengths  # a tag in a comment is none
-
-
-def _measure_sheet(stream: IO[bytes], lengths: Sequence[int], where: str) -> tuple[int, int, int, int]:
-    """The last row, the last column, the number of cells, and the bytes of the texts that they share.
-
-    A cell that does not say its place follows the last. A comment may hold tags that nobody reads; its cells count as
-    the longest text.
-    """
-    row = column = n_rows = n_columns = n_cells = n_bytes = 0
-    shared = False
+def _measure_sheet(stream: IO[bytes], where: str) -> tuple[int, int, int]:
+    """The last row, the last column and the number of cells. A cell that does not say its place follows the last."""
+    row = column = n_rows = n_columns = n_cells = 0
     for whole in _pieces(stream):
-        n_bytes += whole.count(b"<") * max(lengths, default=0) if COMMENT in whole else 0
-        for kind, attributes, number in TAG.findall(whole):
-            if kind == b"v":
-                n_bytes += lengths[int(number)] if shared and number and int(number) < len(lengths) else 0
-                continue
+        for kind, attributes in TAG.findall(whole):
             place = PLACE.search(attributes)
             letters, digits = (place[1], place[2]) if place else (b"", b"")
             if len(digits) > MOST_DIGITS or len(letters) > MOST_LETTERS:
@@ -241,9 +209,9 @@ def _measure_sheet(stream: IO[bytes], lengths: Sequence[int], where: str) -> tup
                 row, column = int(digits) if digits else row + 1, 0
             else:
                 row, column = int(digits) if digits else row, _number(letters) if letters else column + 1
-                n_cells, shared = n_cells + 1, SHARED.search(attributes) is not None
+                n_cells += 1
             n_rows, n_columns = max(n_rows, row), max(n_columns, column)
-    return n_rows, n_columns, n_cells, n_bytes
+    return n_rows, n_columns, n_cells
 
 
 def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
