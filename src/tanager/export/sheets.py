@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from itertools import product
 from math import ceil, inf, isfinite, log
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,21 +137,6 @@ def write_excel(program: Program, rows: int = N_ROWS) -> bytes:
     stream = io.BytesIO()
     book.save(stream)
     return stream.getvalue()
-
-
-def is_empty_workbook(file: Path) -> bool:
-    """Whether a file is a workbook that we made, without a sheet or a cell of "Rows" that somebody added."""
-    try:
-        from openpyxl import load_workbook
-
-        book = load_workbook(io.BytesIO(file.read_bytes()))  # of a file's name it would ask the suffix
-        if book.properties.creator != MARK or book.sheetnames != list(SHEETS):
-            return False
-        return all(
-            cell.value is None or cell.data_type == "f" for row in book["Rows"].iter_rows(min_row=2) for cell in row
-        )
-    except Exception:  # what cannot be read may be anything
-        return False
 
 
 class _Sheets:

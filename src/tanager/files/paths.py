@@ -19,26 +19,36 @@ from typing import BinaryIO
 
 from tanager.errors import FileError
 
+AnyPath = str | os.PathLike[str]
+Identity = tuple[int, int]
 
-def check_readable(path: str | os.PathLike[str]) -> Path:
+
+def check_readable(path: AnyPath) -> Path:
     """The path of a file that exists and can be opened; otherwise an error names the reason.
 
     A pipe is not opened: it can be read once.
     """
     file = Path(path)
-    try:
+    with _faults(path, "read", ValueError):
         if file.is_dir():
             raise FileError(f"{str(file)!r} is a folder, not a file.")
         if not file.exists() or file.is_file():
             file.open("rb").close()
-        return file
-    except (OSError, ValueError) as error:  # ValueError: a null character in the path
-        if isinstance(error, FileError):
-            raise
-        raise FileError(f"cannot read {str(file)!r}: {reason(error)}.") from error
+    return file
 
 
-def check_regular(path: str | os.PathLike[str]) -> Path:
+@contextmanager
+def _faults(path: AnyPath, action: str, *more: type[Exception]) -> Iterator[None]:
+    """Say why a file cannot be read, or written; of a null character in its path the system says a ValueError."""
+    try:
+        yield
+    except FileError:
+        raise
+    except (OSError, *more) as error:
+        raise FileError(f"cannot {action} {str(path)!r}: {reason(error)}.") from error
+
+
+def check_regular(path: AnyPath) -> Path:
     """As `check_readable`, for a file that is read more than once: a pipe can be read once, and may never end."""
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise FileError(f"{str(path)!r} is no regular file.", hint="give CSV on standard input, as '-'.")
@@ -50,10 +60,10 @@ def reason(error: Exception) -> str:
     return (getattr(error, "strerror", None) or str(error)).strip().rstrip(".").lower()
 
 
-def check_writable(path: str | os.PathLike[str]) -> None:
+def check_writable(path: AnyPath) -> None:
     """Raise now if `path` could not be written later: called before long work, so that no work is lost."""
     target = _target(path)
-    try:
+    with _faults(path, "write"):
         if _is_special(target):
             # Not opened: whoever reads a pipe would take its closing for the end.
             if not os.access(target, os.W_OK):
@@ -62,14 +72,11 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         with suppress(FileNotFoundError):
             target.lstat()  # a name too long for the file system is told of here
         # An unnamed file: it proves that the folder takes files and leaves nothing behind.
-        with tempfile.TemporaryFile(dir=target.parent):
-            return
-    except OSError as error:
-        raise _cannot_write(path, error) from error
+        tempfile.TemporaryFile(dir=target.parent).close()
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_write(path: AnyPath) -> Iterator[BinaryIO]:
     """A stream whose bytes become the file `path` when the block ends without an error, all at once.
 
     They go to a temporary file in the same folder, which then takes the place of the old one; a link keeps pointing
@@ -77,72 +84,49 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     directly.
     """
     target = _target(path)
-    if _is_special(target):
-        try:
+    with _faults(path, "write"):
+        if _is_special(target):
             with target.open("wb") as stream:
                 yield stream
-        except OSError as error:
-            raise _cannot_write(path, error) from error
-        return
-    # A short name of its own: beside a long one there would be no room for more.
-    temporary = target.with_name(f".{secrets.token_hex(6)}.tmp")
-    try:
-        # The permissions of the file whose place it takes, from its first byte on.
-        mode = _permissions(target)
-        opener = None if mode is None else lambda path, flags: os.open(path, flags, 0o600)
-        with open(temporary, "xb", opener=opener) as stream:
-            if mode is not None:
-                temporary.chmod(mode)
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(target)
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise _cannot_write(path, error) from error
-        raise
+            return
+        # A short name of its own: beside a long one there would be no room for more.
+        temporary = target.with_name(f".{secrets.token_hex(6)}.tmp")
+        try:
+            # The permissions of the file whose place it takes, from its first byte on.
+            mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+            opener = None if mode is None else lambda path, flags: os.open(path, flags, 0o600)
+            with open(temporary, "xb", opener=opener) as stream:
+                if mode is not None:
+                    temporary.chmod(mode)
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(target)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
 
 
-def _permissions(target: Path) -> int | None:
-    """Those of a file; None where there is none."""
-    try:
-        return stat.S_IMODE(target.stat().st_mode)
-    except FileNotFoundError:
-        return None
-
-
-def _target(path: str | os.PathLike[str]) -> Path:
-    """The file to write, links followed; a folder or an impossible name is refused."""
-    try:
+def _target(path: AnyPath) -> Path:
+    """The file to write, links followed; a folder is refused."""
+    with _faults(path, "write", ValueError):
         # What /dev/stdout leads to may be a pipe, which has no path of its own.
         target = Path(path) if _is_special(Path(path)) else Path(os.path.realpath(path))
         if target.is_dir():
             raise FileError(f"cannot write {str(path)!r}: it is a folder.", hint="name a file inside it.")
         if not target.parent.is_dir():
             raise FileError(f"cannot write {str(path)!r}: its folder {str(target.parent)!r} does not exist.")
-    except (OSError, ValueError) as error:
-        if isinstance(error, FileError):
-            raise
-        raise _cannot_write(path, error) from error
-    return target
+        return target
 
 
 def _is_special(target: Path) -> bool:
     return target.exists() and not target.is_file()
 
 
-def _cannot_write(path: str | os.PathLike[str], error: Exception) -> FileError:
-    return FileError(f"cannot write {str(path)!r}: {reason(error)}.")
-
-
 HEAD_BYTES = 4096
 """Bytes at the beginning of a file by which its kind is recognised."""
 STDIN, STDOUT = 0, 1
-
-AnyPath = str | os.PathLike[str]
-Identity = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -186,10 +170,8 @@ def check_output(path: AnyPath, kind: OutputKind, *, reads: Iterable[AnyPath | N
 
 def make_folder(folder: Path) -> None:
     """Make a folder to write into, and those it is in, where they are not there."""
-    try:
+    with _faults(folder, "make the folder"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {str(folder)!r}: {reason(error)}.") from error
 
 
 def check_not_read(path: AnyPath, reads: Iterable[AnyPath | None]) -> None:
