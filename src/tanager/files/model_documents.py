@@ -23,13 +23,13 @@ from dataclasses import fields
 from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from tanager.additive.model import AnyModel
 from tanager.arrays import Array
 from tanager.decide import CostDecision, Decision, ThresholdDecision
-from tanager.decide.decision import CostTable, read_costs, read_price
-from tanager.metrics import Measures, Predictions, Quality, confusion_matrix, measure, measure_calibration
+from tanager.decide.decision import read_costs, read_price
+from tanager.metrics import Measures, Predictions, Quality
 from tanager.metrics.quality import MAX_ROWS_KEPT, finite
 from tanager.network.document import (
     DocumentError,
@@ -110,7 +110,8 @@ def read_quality(document: Json, classes: NDArray[np.generic]) -> Quality | None
         text(content["digest"], "quality.digest"),
         _read_event(content.get("event"), classes),
     )
-    _check_quality(quality)
+    if len(quality.split) > LONGEST_SPLIT or not quality.n_rows or n_rows != min(quality.n_rows, MAX_ROWS_KEPT):
+        raise DocumentError("quality must hold as many probabilities as confusion has rows, and some")
     return quality
 
 
@@ -159,25 +160,6 @@ def _measures(document: Json) -> tuple[Measures, Measures, Measures, Measures]:
     return value, low, high, base
 
 
-def _check_quality(quality: Quality) -> None:
-    """Values that follow from others are as they do; all of them do where all predictions are kept."""
-    kept, n_rows = quality.predictions, quality.n_rows
-    if len(quality.split) > LONGEST_SPLIT or not n_rows or len(kept.class_codes) != min(n_rows, MAX_ROWS_KEPT):
-        raise DocumentError("quality must hold as many probabilities as confusion has rows, and some")
-    p, codes = kept.probabilities, kept.class_codes
-    pairs: list[tuple[ArrayLike, ArrayLike]] = [(quality.measures.accuracy, np.trace(quality.confusion) / n_rows)]
-    if n_rows <= MAX_ROWS_KEPT:
-        pairs += [
-            (quality.measures, measure(p, codes)),
-            (quality.base, measure(np.broadcast_to(quality.base_rate, p.shape), codes)),
-            (quality.confusion, confusion_matrix(p, codes)),
-            (quality.confidence, p.max(axis=1).mean()),
-            (quality.calibration_error, measure_calibration(p, codes, quality.classes).expected_error),
-        ]
-    if not all(np.allclose(one, other, rtol=CLOSE, atol=CLOSE, equal_nan=True) for one, other in pairs):
-        raise DocumentError("quality holds measures that are not those of its probabilities")
-
-
 def write_decision(decision: Decision | None, classes: NDArray[np.generic]) -> Json:
     """The decision of a model of these classes, or null."""
     if decision is None:
@@ -197,17 +179,14 @@ def read_decision(document: Json, classes: NDArray[np.generic]) -> Decision | No
     if labels != list(known):
         raise DocumentError(f"decision.classes are {shorten(str(labels))}, expected {shorten(str(list(known)))}")
     if "threshold" not in content:
-        return CostDecision(known, _costs(content.get("costs"), known), read_price(content.get("ask")))
+        costs = read_costs(array(content.get("costs"), 2, "decision.costs"), known)
+        return CostDecision(known, costs, read_price(content.get("ask")))
     positive, threshold = content.get("positive"), content["threshold"]
     if type(positive) is not int or not 0 <= positive < len(known):
         raise DocumentError(f"decision.positive must be the place of a class, got {shorten(positive)}")
     if type(threshold) not in (int, float) or not 0 <= cast(float, threshold) < 2:
         raise DocumentError(f"decision.threshold must be a probability, got {shorten(threshold)}")
     return ThresholdDecision(known, known[positive], float(cast(float, threshold)))
-
-
-def _costs(document: Json, classes: tuple[Category, ...]) -> CostTable:
-    return read_costs(array(document, 2, "decision.costs"), classes)
 
 
 def write_trace(trace: ParameterTrace) -> Json:

@@ -111,6 +111,12 @@ FORMS = {
 """The key that tells the kind of a model, and the keys of that kind."""
 MAX_LABEL_BYTES = 1 << 28
 LABEL_KINDS = tuple("biufUTMO")
+PLAIN_OPTIONS = {
+    "device": (str, type(None)),
+    "n_jobs": (int, type(None)),
+    "random_state": (int, type(None)),
+    "verbose": (int, bool),
+}
 REMEDY = "fit it again: tanager fit TABLE -o MODEL"
 
 
@@ -423,31 +429,26 @@ def _read_classifier(name: Json, options: Json, additive: bool) -> TableClassifi
 
 def _check_options(clf: TableClassifier) -> None:
     """Check the options as `fit` does; predictions rely on some of them."""
-    options, additive = clf.get_params(deep=False), isinstance(clf, AdditiveClassifier)
+    options = clf.get_params(deep=False)
+    for key, valid in PLAIN_OPTIONS.items():
+        if key in options and type(options[key]) not in valid:
+            words = " or ".join(kind.__name__ for kind in valid)
+            raise DocumentError(f"options.{key} is {shorten(options[key])}, expected {words}")
+    choose_discretizer(options["discretizer"])
+    check_class_weight(options["class_weight"])
     if isinstance(clf, AdditiveClassifier):
         check_options(clf.pairs, clf.trees, clf.missing, clf.handle_unknown)
+        return
     checks: dict[str, Callable[[object], object]] = {
         "structure": lambda value: resolve("structure", value, STRUCTURES, "learn"),
         "criterion": lambda value: value is None or resolve("criterion", value, SCORES, "check_options"),
         "parameters": lambda value: resolve("parameters", value, PARAMETERS, "learn"),
-        "discretizer": choose_discretizer,
         "engine": lambda value: check_option("engine", value, ENGINES),
-        "missing": lambda value: additive or check_option("missing", value, MISSING),
-        "handle_unknown": lambda value: additive or check_option("handle_unknown", value, ["average", "error"]),
-        "class_weight": check_class_weight,
+        "missing": lambda value: check_option("missing", value, MISSING),
+        "handle_unknown": lambda value: check_option("handle_unknown", value, ["average", "error"]),
     }
-    for key, valid in (
-        ("device", (str, type(None))),
-        ("n_jobs", (int, type(None))),
-        ("random_state", (int, type(None))),
-        ("verbose", (int, bool)),
-    ):
-        if key in options and type(options[key]) not in valid:
-            words = " or ".join(kind.__name__ for kind in valid)
-            raise DocumentError(f"options.{key} is {shorten(options[key])}, expected {words}")
-    for key, check in checks.items():
-        if key in options:
-            check(options[key])
+    for key in checks.keys() & options.keys():
+        checks[key](options[key])
 
 
 def _public(room: ModuleType, base: type) -> dict[str, type]:
