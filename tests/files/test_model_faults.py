@@ -165,7 +165,7 @@ def _fixed(edges: object) -> dict:
         (("options", "criterion"), _fixed({"items": [[[1], 2]]}), "no known value"),
         (("options", "criterion"), _fixed({"items": ["ab"]}), "no known value"),
         (("options", "n_jobs"), "2", "options.n_jobs"),
-        (("trace", "structure"), [{"dict": {"action": 1}}], "trace.structure"),
+        (("trace", "options", "structure"), {"tuple": [1]}, "trace must hold"),
         (("structure_score",), "high", "must be a number"),
         (("versions",), {"numpy": 2}, "versions.numpy"),
         (("named",), 1, "true or false"),

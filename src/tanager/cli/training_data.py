@@ -152,7 +152,7 @@ def _place(path: str, table: pa.Table) -> dict[str, Any]:
     """Sheet and row of the header, where rows of the table follow one by one in the file."""
     metadata = table.schema.metadata or {}
     row, sheet = metadata.get(HEADER_ROW.encode()), metadata.get(SHEET.encode())
-    if row is None or path == STREAM or table_format(path) == "zip":
+    if row is None or path == STREAM:
         return {}
     if sheet is None:
         with open_text(Path(path)) as stream:

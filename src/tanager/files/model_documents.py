@@ -5,7 +5,6 @@ quality    {"split": "5 folds", "digest": "9f86...", "base_rate": [0.6, 0.4],
             "confidence": 0.97, "calibration_error": 0.01,
             "probabilities": [[0.9, 0.1], ...], "class_codes": [0, ...], "folds": [0, ...]}
 decision   {"classes": [...], "costs": [[0, 1], [10, 0]], "ask": null}
-trace      {"kind": "EMTrace", "iterations": 7, ...}: what a parameter learner did
 posterior  {"kind": "dirichlet", "rows": [...]} or {"kind": "reference", ...}
 
 A measure has its value, the ends of its interval and the value of the base rate, null where there is none. Of at most
@@ -19,7 +18,6 @@ are not kept: they are as large as many models.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import cast
 
 import numpy as np
@@ -44,7 +42,6 @@ from tanager.network.document import (
     text,
     to_json,
 )
-from tanager.parameters.protocol import ParameterTrace
 from tanager.table.schema import Category, ColumnSchema
 from tanager.uncertainty.dirichlet import DirichletPosterior
 from tanager.uncertainty.posterior import AnyPosterior
@@ -187,41 +184,6 @@ def read_decision(document: Json, classes: NDArray[np.generic]) -> Decision | No
     if type(threshold) not in (int, float) or not 0 <= cast(float, threshold) < 2:
         raise DocumentError(f"decision.threshold must be a probability, got {shorten(threshold)}")
     return ThresholdDecision(known, known[positive], float(cast(float, threshold)))
-
-
-def write_trace(trace: ParameterTrace) -> Json:
-    """The fields of a trace; one of them may be a trace too."""
-    document: dict[str, Json] = {"kind": type(trace).__name__}
-    for field in fields(trace):
-        if not field.compare:  # seconds: a file is the same whatever the machine
-            continue
-        value = getattr(trace, field.name)
-        is_trace = isinstance(value, ParameterTrace)
-        document[field.name] = {"trace": write_trace(value)} if is_trace else to_json(value, "trace_", {})
-    return document
-
-
-def read_trace(document: Json) -> ParameterTrace:
-    """The trace that was written; a DocumentError says what is wrong with it."""
-    content = mapping(document, "trace.parameters")
-    kinds = {kind.__name__: kind for kind in _kinds(ParameterTrace)}
-    kind = kinds[text(content.get("kind"), "trace.parameters.kind", tuple(kinds))]
-    names = [field.name for field in fields(kind) if field.compare]
-    if set(content) != {"kind", *names}:
-        raise DocumentError(f"trace.parameters must hold {', '.join(names) or 'nothing'} of a {kind.__name__}")
-    return kind(**{name: _value(content[name]) for name in names})
-
-
-def _value(document: Json) -> object:
-    match document:
-        case {"trace": inner}:
-            return read_trace(cast(Json, inner))
-    return from_json(document, "trace.parameters", {})
-
-
-def _kinds(kind: type[ParameterTrace]) -> list[type[ParameterTrace]]:
-    """The kind itself and all that are made of it."""
-    return [kind, *(inner for each in kind.__subclasses__() for inner in _kinds(each))]
 
 
 def write_posterior(posterior: AnyPosterior | None) -> dict[str, Json]:

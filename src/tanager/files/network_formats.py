@@ -66,10 +66,10 @@ def read_bif(text: str) -> list[FileNode]:
                 raise DocumentError(f"it has {_heading(statement)}, expected 'variable' or 'probability'")
     tables: dict[str, FileTable] = {}
     room = max(len(text), FREE_CELLS)
-    for name, parents, body in blocks:
-        cells = _bif_cells(name, parents, body, states, room)
+    for name, above, body in blocks:
+        cells = _bif_cells(name, above, body, states, room)
         room -= len(cells)
-        add_once(tables, name, (tuple(parents), cells))
+        add_once(tables, name, (tuple(above), cells))
     return file_nodes(states, tables)
 
 

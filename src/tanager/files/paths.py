@@ -29,7 +29,7 @@ def check_readable(path: AnyPath) -> Path:
     A pipe is not opened: it can be read once.
     """
     file = Path(path)
-    with _faults(path, "read", ValueError):
+    with _faults(path, "read", (OSError, ValueError)):
         if file.is_dir():
             raise FileError(f"{str(file)!r} is a folder, not a file.")
         if not file.exists() or file.is_file():
@@ -38,13 +38,13 @@ def check_readable(path: AnyPath) -> Path:
 
 
 @contextmanager
-def _faults(path: AnyPath, action: str, *more: type[Exception]) -> Iterator[None]:
+def _faults(path: AnyPath, action: str, kinds: tuple[type[Exception], ...] = (OSError,)) -> Iterator[None]:
     """Say why a file cannot be read, or written; of a null character in its path the system says a ValueError."""
     try:
         yield
     except FileError:
         raise
-    except (OSError, *more) as error:
+    except kinds as error:
         raise FileError(f"cannot {action} {str(path)!r}: {reason(error)}.") from error
 
 
@@ -110,7 +110,7 @@ def atomic_write(path: AnyPath) -> Iterator[BinaryIO]:
 
 def _target(path: AnyPath) -> Path:
     """The file to write, links followed; a folder is refused."""
-    with _faults(path, "write", ValueError):
+    with _faults(path, "write", (OSError, ValueError)):
         # What /dev/stdout leads to may be a pipe, which has no path of its own.
         target = Path(path) if _is_special(Path(path)) else Path(os.path.realpath(path))
         if target.is_dir():
