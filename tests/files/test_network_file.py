@@ -116,7 +116,15 @@ def test_bins_are_numeric_columns_again(tmp_path, suffix):
 
 @pytest.mark.parametrize(
     "states",
-    [("< 2", ">= 3"), ("< 2", "[2, 1)", ">= 1"), ("< 2.0", ">= 2.0"), (">= 2", "< 2"), ("any",), ("< x", ">= x")],
+    [
+        ("< 2", ">= 3"),
+        ("< 2", "[2, 1)", ">= 1"),
+        ("< 2.0", ">= 2.0"),
+        (">= 2", "< 2"),
+        ("any",),
+        ("< x", ">= x"),
+        ("< 1e999", ">= 1e999"),
+    ],
 )
 def test_what_only_looks_like_bins_stays_text(tmp_path, states):
     write_network(chain(["x"], states), tmp_path / "x.bif")

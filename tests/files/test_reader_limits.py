@@ -15,15 +15,13 @@ import pytest
 from attack.files import workbook
 from tanager import DataError, DataWarning, FileError, MemoryLimitError, read_network
 from tanager.check.preprocessing import NOTHING_TO_DO
-from tanager.evaluate.specs import parse_part
 from tanager.files import compressed, read_csv
 from tanager.files import read_table as read_table_module
-from tanager.files.network_nodes import LOWER_BOUND
-from tanager.files.read_arff import ArffError, read_header, split_cells
+from tanager.files.read_arff import ArffError, split_cells
 from tanager.files.read_csv import CellRules
 from tanager.files.read_table import open_batches, read_table
 from tanager.files.read_table import read_table as read
-from tanager.files.read_xlsx import TAG, check_workbook_size
+from tanager.files.read_xlsx import check_workbook_size
 from tanager.table.stream import source as stream_source
 from tanager.table.stream.source import open_stream
 
@@ -41,11 +39,6 @@ def refusal(tmp_path, suffix: str, content: str) -> str:
     return str(refused.value)
 
 
-@pytest.mark.parametrize("word", ["x ", "x"])
-def test_a_comment_that_is_never_closed_is_read_once(tmp_path, word):
-    assert "a block 'network x'" in refusal(tmp_path, ".bif", f"network {word}" + "/* " * LONG)
-
-
 @pytest.mark.parametrize("blank", [" ", "\t", "\r", "\\", "a "])
 @pytest.mark.parametrize("end", ["y", "'", '"', ""])
 def test_cells_of_arff_are_split_in_one_pass_whatever_they_hold(blank, end):
@@ -55,19 +48,6 @@ def test_cells_of_arff_are_split_in_one_pass_whatever_they_hold(blank, end):
     except ArffError:
         return
     assert len("".join(cell.text for cell in cells)) <= len(line)
-
-
-def test_an_attribute_of_arff_is_read_in_one_pass():
-    (attribute,) = read_header("@attribute a {x" + " " * LONG + "y}")
-    assert attribute.values == ("x" + " " * LONG + "y",)
-    with pytest.raises(ArffError, match="is not '@attribute name type'"):
-        read_header("@attribute " + "a" * LONG)
-
-
-def test_bounds_and_options_are_read_in_one_pass():
-    assert LOWER_BOUND.fullmatch("[" + "1" * LONG + "x") is None
-    learner = parse_part("structure", "kdb(k=" + " " * LONG + "3" + " " * LONG + ")")
-    assert learner.k == 3
 
 
 def test_rows_of_a_table_are_found_by_name_without_a_search(tmp_path):
@@ -114,14 +94,6 @@ def test_a_default_may_stand_for_all_rows_of_a_table_of_common_size(tmp_path):
     path = tmp_path / "default.bif"
     path.write_text(hungry_bif(1, 15) + "".join(f"probability ( p{k} ) {{ table 0.5, 0.5; }}" for k in range(15)))
     assert read_network(path).tables[-1].shape == (2**15, 2)
-
-
-def test_bounds_beyond_every_number_are_no_bins(tmp_path):
-    path = tmp_path / "infinite.bif"
-    path.write_text(
-        'network n {} variable a { type discrete [2] { "< 1e999", ">= 1e999" }; } probability ( a ) { table 1, 0; }'
-    )
-    assert read_network(path).columns[0].kind == "categorical"
 
 
 def test_a_table_of_many_columns_is_fixed_in_one_pass(tmp_path):
@@ -265,11 +237,6 @@ def test_a_sheet_is_read_with_or_without_the_places_of_its_cells(tmp_path):
 def test_cells_that_hold_nothing_are_counted_before_they_are_held(tmp_path, little_memory):
     with pytest.raises(MemoryLimitError, match="unpacks to a table of more than"):
         read(write_sheet(tmp_path, '<row r="2000"><c r="Z2000"><v>1</v></c></row>'))
-
-
-def test_tags_are_found_in_one_pass_whatever_stands_between():
-    for text in (b"<c " * 200_000, b"<" + b"a" * 200_000, b"<c" + b' r="A' * 100_000, b"<c " + b"x" * 200_000):
-        assert sum(1 for _ in TAG.finditer(text)) <= 200_000
 
 
 def test_half_a_letter_of_utf16_is_one_line(tmp_path):

@@ -104,7 +104,8 @@ def _rows(program: Program, term: Term, points: NDArray[np.int64]) -> Iterator[l
 def _check_scorecard(program: Program, double: float, even: float) -> None:
     if program.n_classes != 2:
         raise OptionError(
-            f"a scorecard is for two classes; the model has {program.n_classes}.", hint="excel takes any number."
+            f"a scorecard is for two classes; the model has {program.n_classes}.",
+            hint="excel, python and sql take more.",
         )
     if program.decision is not None:
         raise OptionError(
