@@ -25,6 +25,7 @@ from sklearn.linear_model import LogisticRegression
 
 from export.engines import NULL, by_duckdb, by_onnxruntime, by_postgresql, by_python, by_sqlite
 from export.made_models import classifier_of, made_rows, tables_model
+from report.models import with_hidden_node
 from tanager import (
     AdditiveClassifier,
     BayesianNetworkClassifier,
@@ -272,6 +273,9 @@ def test_what_a_language_cannot_say_is_refused_by_name():
     for structure in "tree-average", "aode":
         with pytest.raises(OptionError, match=r"a mean of networks[\s\S]*structure='tan'"):
             export(BayesianNetworkClassifier(structure, parameters="frequency").fit(X, Y), "python")
+    for to in TARGETS:
+        with pytest.raises(OptionError, match=r"hidden nodes[\s\S]*save_model"):
+            export(with_hidden_node(), to, **(SQL if to == "sql" else {}))
     decider = NaiveBayesClassifier().fit(X, Y)
     decider.decision_ = ThresholdDecision(("no", "yes"), "yes", 0.2)
     with pytest.raises(OptionError, match=r"decides by[\s\S]*--no-decision"):

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from export.engines import by_libreoffice
 from export.test_exports import DATA, RULES, deciding_model, fitted, fitted_rows, sets_to_test, with_gaps
 from files.mixed_table import CATEGORICAL, LABELS, MIXED
-from report.models import with_hidden_node
 from tanager import (
     AdditiveClassifier,
     BayesianNetworkClassifier,
@@ -183,7 +182,6 @@ def with_zeros() -> BayesianNetworkClassifier:
         (of_three_classes, "two classes; the model has 3", "scorecard"),
         (with_zeros, "a probability of zero", "scorecard"),
         (with_zeros, "a probability of zero", "excel"),
-        (with_hidden_node, "cannot sum them out", "sql"),
     ],
 )
 def test_what_a_target_cannot_say_is_refused_with_targets_that_can(model, words, to):

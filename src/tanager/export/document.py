@@ -2,7 +2,7 @@
 
     {"columns": [{"name": "age", "states": 3, "missing": 3, "unseen": 3, "coarse": null, "text": false,
                   "holds": "numbers", "cuts": null or [...], "codes": {cell: state}}],
-     "hidden": 0, "intercept": [...], "missing": "looked up",
+     "intercept": [...], "missing": "looked up",
      "terms": [{"attributes": [0, 2], "steps": [6, 2], "child": null, "table": [...]}],
      "forest": null or {...}, "imputation": null or {...},
      "decision": null or {"losses": [[...]], "price": null, "positive": null, "threshold": 0}}
@@ -31,7 +31,6 @@ def to_document(program: Program) -> Document:
     """Everything that the probabilities depend on, and nothing about rows."""
     return {
         "columns": list(map(_column, program.cells)),
-        "hidden": program.n_hidden,
         "intercept": program.intercept.tolist(),
         "missing": program.missing_rule,
         "terms": [_term(term) for term in program.terms],
@@ -98,7 +97,7 @@ MISSING_RULES = {
 def describe(program: Program) -> list[str]:
     """Lines without line breaks in ASCII, each for a comment of its own."""
     refused = program.unseen_refused and program.missing_rule != "refused"
-    stated = [column.name for column in program.asked if column.missing_state]
+    stated = [column.name for column in program.columns if column.missing_state]
     lines = [
         f"{MARK} {__version__}: P({ascii_text(program.target.name)} | row),",
         "equal to predict_proba wherever there are probabilities.",
@@ -110,7 +109,7 @@ def describe(program: Program) -> list[str]:
         "Dates and times are numbers of microseconds since 1970, durations of microseconds, in languages without them;",
         "times with a zone are so in UTC.",
     ]
-    changed = [column.name for column in program.asked if column.name in program.missing_cells]
+    changed = [column.name for column in program.columns if column.name in program.missing_cells]
     if changed:
         lines += [
             f"The model was fitted to a preprocessed table. Cells of {_list(changed)} are read as its preprocessing",
@@ -119,7 +118,7 @@ def describe(program: Program) -> list[str]:
         ]
     if program.decision is not None:
         lines += [f"The class given is decided: {ascii_text(str(program.decision))}."]
-    return [*lines, "Columns:", *(f"  {ascii_text(cells.column.name)}: {cells.holds}" for cells in program.asked_cells)]
+    return [*lines, "Columns:", *(f"  {ascii_text(cells.column.name)}: {cells.holds}" for cells in program.cells)]
 
 
 def _list(names: Sequence[str]) -> str:
@@ -137,7 +136,7 @@ LARGEST_WHOLE = 2**53
 
 def refuse_values(program: Program, language: str, *, nul: bool = False, labels: int = LARGEST_WHOLE) -> None:
     """Refuse categories that are whole numbers no double tells apart, labels from a number on, and perhaps NUL."""
-    for column in (*program.asked, program.target):
+    for column in (*program.columns, program.target):
         largest = labels if column is program.target else LARGEST_WHOLE
         for value in (column.name, *column.categories):
             if isinstance(value, int) and not -largest < value < largest:

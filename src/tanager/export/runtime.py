@@ -33,8 +33,7 @@ Factor = tuple[tuple[int, ...], dict[tuple[int, ...], list[float]]]
 def probabilities(model: Model, row: Mapping[str, object]) -> list[float]:
     """P(class | row), in the order of the classes; all nan where the model refuses the row."""
     columns = model["columns"]
-    codes = [encode(column, row[column["name"]]) for column in columns[: len(columns) - model["hidden"]]]
-    codes += [column["states"] for column in columns[len(codes) :]]
+    codes = [encode(column, row[column["name"]]) for column in columns]
     if REFUSED in codes:
         return [nan] * len(model["intercept"])
     if model["missing"] == "looked up" or not any(map(is_missing, columns, codes)):

@@ -69,7 +69,7 @@ def write_scorecard(program: Program, double: float = 20.0, even: float = 500.0)
 
 def _missing_by_column(program: Program) -> Iterator[tuple[str, str]]:
     """By column, the cells that the preprocessing takes as missing."""
-    for column in program.asked:
+    for column in program.columns:
         if cells := program.missing_cells.get(column.name):
             yield column.name, ", ".join(str(as_written(cell)) for cell in cells)
 
@@ -150,7 +150,7 @@ class _Sheets:
     def fill(self) -> None:
         for number, line in enumerate(describe(self.program), start=1):
             _put(self.about, number, 1, line)
-        formulas = [self._list(k, cells) for k, cells in enumerate(self.program.asked_cells)]
+        formulas = [self._list(k, cells) for k, cells in enumerate(self.program.cells)]
         looked_up = self._fill_tables()
         self._head()
         for row in range(2, self.n_rows + 2):
@@ -162,7 +162,7 @@ class _Sheets:
 
     def _head(self) -> None:
         program = self.program
-        names = [column.name for column in program.asked]
+        names = [column.name for column in program.columns]
         labels = [f"P({program.target.name}={label})" for label in program.labels]
         for k, name in enumerate([*names, program.target.name, *labels], start=1):
             _put(self.rows, 1, k, name)
@@ -229,7 +229,7 @@ class _Sheets:
         column, cell = self.program.columns[attribute], f"States!${_letters(attribute + 1)}ROW#"
         if len(term.attributes) == 1 or not column.groups:
             return cell
-        place = len(self.program.asked) + attribute + 2
+        place = len(self.program.columns) + attribute + 2
         for number, code in enumerate(column.coarse_codes.tolist(), start=2):
             self.lists.cell(number, place, code)
         where = f"Lists!{_at(place, 2)}:{_at(place, len(column.coarse_codes) + 1)}"
@@ -238,7 +238,7 @@ class _Sheets:
     def _results(self, row: int, n_terms: int) -> None:
         """Sums to the right of the terms, then their shares; an error in a state goes through to the results."""
         program, first = self.program, n_terms + 2
-        n_classes, n_asked = program.n_classes, len(program.asked)
+        n_classes, n_asked = program.n_classes, len(program.columns)
         for c in range(n_classes):
             parts = "+".join(["0", *(f"{_letters(k + 1)}{row}" for k in range(c, n_terms, n_classes))])
             if len(parts) > 8_000:  # as long as a formula may be
@@ -266,7 +266,7 @@ class _Sheets:
 
     def _decide(self, rule: DecisionRule, row: int, first: int) -> str:
         """Write what each option is expected to cost into "Terms"; the place of the least."""
-        n_classes, n_asked = self.program.n_classes, len(self.program.asked)
+        n_classes, n_asked = self.program.n_classes, len(self.program.columns)
         shares = [f"Rows!{_at(n_asked + 2 + c, row, fixed=True)}" for c in range(n_classes)]
         for k in range(n_classes):
             expected = "+".join(f"{share}*{rule.losses[c][k]!r}" for c, share in enumerate(shares))

@@ -50,7 +50,7 @@ def write_sql(
 def _refuse_columns(program: Program, language: Dialect, dialect: str) -> None:
     """Refuse columns that the engine cannot tell from others, or has no type for."""
     first: dict[str, str] = {}
-    for column in program.asked:
+    for column in program.columns:
         name = column.name
         if not name:
             raise OptionError("SQL has no place for a column without a name.", hint="rename={'': ...} gives it one.")
@@ -87,7 +87,7 @@ class _Query:
         kept = [("top", "top"), *((f"w{c}", f"w{c}") for c in classes)]
         best = " ".join(f"WHEN w{c} = most THEN {c}" for c in classes)
         total = add([f"w{c}" for c in classes])
-        states = [f"s{k}" for k in range(len(self.program.asked))]  # -1 refuses the row
+        states = [f"s{k}" for k in range(len(self.program.columns))]  # -1 refuses the row
         steps = {
             "states": self._states(),
             "sums": [*sums, ("refused", self._extreme(states, greatest=False))],
@@ -113,7 +113,7 @@ class _Query:
     @cached_property
     def _names(self) -> list[str]:
         """The columns of the table that are asked for."""
-        return list(dict.fromkeys([*self.keys, *(column.name for column in self.program.asked)]))
+        return list(dict.fromkeys([*self.keys, *(column.name for column in self.program.columns)]))
 
     @cached_property
     def prefix(self) -> str:
@@ -163,13 +163,13 @@ class _Query:
         """The state of every cell, and the coarse one where a pair looks at it."""
         pairs = [term.attributes for term in self.program.terms if len(term.attributes) > 1]
         paired = {attribute for attributes in pairs for attribute in attributes}
-        columns = list(enumerate(self.program.asked))
+        columns = list(enumerate(self.program.columns))
         codes = [(f"s{k}", column) for k, column in columns]
         codes += [(f"c{k}", column.coarse) for k, column in columns if k in paired and column.groups]
         states = [(code, self._state(self.program.cells_of(column))) for code, column in codes]
         if len(states) + len(self.keys) > self.dialect.most_columns:
             raise OptionError(
-                f"the model looks at {len(self.program.asked):,} columns, too many for one SELECT.",
+                f"the model looks at {len(self.program.columns):,} columns, too many for one SELECT.",
                 hint="python, js and c take any number.",
             )
         return states

@@ -102,7 +102,7 @@ def export_kind(to: str) -> OutputKind:
 
 def _program(clf: TableClassifier, to: str, rename: Mapping[str, str] | None) -> Program:
     program, target = Program.of(clf, rename), TARGETS[to]
-    return program if target.rules or program.missing_rule == "looked up" else program.refusing(to)
+    return program if target.rules or program.missing_rule == "looked up" else program.refusing()
 
 
 def _options(to: str, target: Target, options: Mapping[str, object]) -> dict[str, Any]:
