@@ -10,6 +10,7 @@ import io
 import re
 import warnings
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,7 +55,6 @@ MAX_LINES = 30
 """From the first that is not blank, the lines in which the header is looked for."""
 FEWEST_ROWS = 2
 """Rows of the same width that must follow a header that is not the first row."""
-QUOTED = re.compile(r'"[^"]*"')
 NUMBER = re.compile(r"[\s\d.,'%€$£+-]*\d[\s\d.,'%€$£+-]*\Z")
 
 
@@ -157,12 +157,12 @@ def read_header(
             break
     if not lines:
         return Header([], delimiter or ",")
-    sign, place = _delimiter(lines[0], "".join(lines[1:2]), delimiter), 0
-    if header_row is None:
-        place, sign = _find_line(lines, sign, () if delimiter == "\t" else (",", ";", "\t"), expected)
-    # More lines follow only where a quoted name goes on in the next one.
-    following = chain(lines[place:], rest)
     with cells_up_to(LONGEST_HEADER):
+        sign, place = _delimiter(lines, delimiter), 0
+        if header_row is None:
+            begins, rows = zip(*_rows(lines, sign), strict=True)
+            place = begins[find_header(rows, expected) or 0]
+        following = chain(lines[place:], rest)  # they follow only where a quoted name goes on in the next line
         names = next(csv.reader(following, delimiter=sign))
     if len(start) == LONGEST_HEADER and next(following, None) is None:
         raise FileError(
@@ -172,44 +172,28 @@ def read_header(
     return Header(names, sign, n_above + place, sum(map(len, lines[: place + 1])))
 
 
-def _find_line(lines: list[str], sign: str, others: Sequence[str], expected: Collection[str]) -> tuple[int, str]:
-    """The line of the header, and the sign with which it has the most cells.
-
-    Other signs than that of the first line are tried where the next line has another number of cells, and for a header
-    below it.
-    """
-    best, width = (0, sign), 0
-    for each in dict.fromkeys([sign, *others]):
-        begins, rows = [0], []
-        reader = csv.reader(lines, delimiter=each)
-        try:
-            for row in reader:
-                rows.append(row)
-                begins.append(reader.line_num)
-        except csv.Error:
-            continue
-        found = find_header(rows, expected)
-        if found is not None and len(rows[found]) > width and (each == sign or found > 0):
-            best, width = (begins[found], each), len(rows[found])
-        second = next(filter(None, rows[1:]), [])
-        if each == sign and any(rows[0]) and len(rows[0]) == len(second) > 1:
-            break
-    return best
+def _rows(lines: list[str], sign: str) -> list[tuple[int, list[str]]]:
+    """The rows of some lines, and the line that each begins with."""
+    reader, rows, begin = csv.reader(lines, delimiter=sign), [], 0
+    for row in reader:
+        rows.append((begin, row))
+        begin = reader.line_num
+    return rows
 
 
-def _delimiter(header: str, row: str, expected: str | None) -> str:
-    """The expected one, or tab or comma by the header; where it has neither, a semicolon that the first row has too.
+def _delimiter(lines: list[str], expected: str | None) -> str:
+    """The sign with which the most rows have the same number of cells; of several the one expected, else tab or comma.
 
     Spreadsheets write semicolons or tabs into .csv files, while one alone in the header may be part of a name.
     """
     if expected == "\t":
         return expected
-    header, row = QUOTED.sub("", header), QUOTED.sub("", row)
-    if expected is not None and (expected in header or '"' in header):  # a name that is quoted over several lines
-        return expected
-    sure = [sign for sign in ("\t", ",") if sign in header and expected is None]
-    likely = [sign for sign in ("\t", ";") if sign in header and header.count(sign) == row.count(sign)]
-    return [*sure, *likely, expected or ","][0]
+    alike = {}
+    for sign in dict.fromkeys([expected or "\t", ",", "\t", ";"]):
+        widths = Counter(len(row) for _, row in _rows(lines, sign) if len(row) > 1)
+        alike[sign] = max(widths.values(), default=0)
+    best = max(alike, key=alike.__getitem__)
+    return best if alike[best] > 1 or (expected is None and alike[best]) else expected or ","
 
 
 @contextmanager
