@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -44,13 +44,12 @@ from tanager.table.stream.source import TEXT_BYTES, cell_bytes, split_texts, tex
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
-Format = Literal["csv", "tsv", "txt", "parquet", "arff", "xlsx"]
-FORMATS: tuple[Format, ...] = ("csv", "tsv", "txt", "parquet", "arff", "xlsx")
-PACKED: tuple[Format, ...] = ("csv", "tsv", "txt", "arff")
-"""The formats that may be compressed."""
-WHOLE: tuple[Format, ...] = ("arff", "xlsx")
+DELIMITERS: dict[str, str | None] = {"csv": ",", "tsv": "\t", "txt": None}
+WHOLE = ("arff", "xlsx")
 """The formats that cannot be read batch by batch."""
-DELIMITERS: dict[Format, str | None] = {"csv": ",", "tsv": "\t", "txt": None}
+FORMATS = (*DELIMITERS, "parquet", *WHOLE)
+PACKED = (*DELIMITERS, "arff")
+"""The formats that may be compressed."""
 OpenCsv = Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader]
 WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8, "BYTE_ARRAY": TEXT_BYTES}
 TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
@@ -119,34 +118,29 @@ def open_batches(
 
 
 def bytes_in_memory(path: str | os.PathLike[str]) -> int:
-    """The memory in bytes that the table in a file takes, estimated."""
+    """The memory in bytes that the table in a file takes, estimated; 0 where it cannot be read: the reader says why.
+
+    Of a text by the cells in its first megabyte, of which gzip leaves about a quarter.
+    """
     file = Path(path)
-    files = filter(Path.is_file, file.rglob("*.parquet")) if file.is_dir() else [check_regular(file)]
     kind = "parquet" if file.is_dir() else table_format(path)
-    if kind == "parquet":
-        return sum(map(_parquet_bytes, files))
-    if kind in WHOLE:
-        return 2 * file.stat().st_size
-    return _text_bytes(file)
-
-
-def _text_bytes(file: Path) -> int:
-    """By the cells in the first megabyte of the text, of which gzip leaves about a quarter."""
+    files = [each for each in file.rglob("*.parquet") if each.is_file()] if file.is_dir() else [check_regular(file)]
     try:
+        if kind == "parquet":
+            return sum(map(_parquet_bytes, files))
+        if kind in WHOLE:
+            return 2 * file.stat().st_size
         with open_text(file) as stream:
             sample = stream.read(PIECE)
-    except (EOFError, OSError, zlib.error):
-        return 0  # whoever reads it says what is wrong with it
+    except (pa.ArrowException, EOFError, OSError, zlib.error):
+        return 0
     packing = 4 if file.suffix.lower() == ".gz" else 1
     return packing * file.stat().st_size * table_bytes(sample) // max(len(sample), 1)
 
 
 def _parquet_bytes(file: Path) -> int:
-    try:
-        with pyarrow.parquet.ParquetFile(file) as parquet:
-            return bytes_held(parquet)
-    except (pa.ArrowException, OSError):
-        return 0  # whoever reads it says what is wrong with it
+    with pyarrow.parquet.ParquetFile(file) as parquet:
+        return bytes_held(parquet)
 
 
 def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[list[str], Iterator[pa.Table]]:
@@ -228,7 +222,7 @@ def _empty_texts(table: pa.Table, cells: CellRules) -> pa.Table:
     return replace_columns(table, kept)
 
 
-def table_format(path: str | os.PathLike[str]) -> Format:
+def table_format(path: str | os.PathLike[str]) -> str:
     """The format a suffix stands for."""
     name = Path(path).name.lower()
     stem = name.removesuffix(".gz")
