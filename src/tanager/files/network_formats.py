@@ -16,7 +16,7 @@ from tanager.files.network_nodes import (
     add_once,
     cells_of,
     file_nodes,
-    nodes_of,
+    file_states,
     plain,
     quoted,
     word,
@@ -75,18 +75,18 @@ def read_bif(text: str) -> list[FileNode]:
 
 def write_bif(network: Network) -> str:
     """Names and states are identifiers (states also whole numbers); other characters are escaped."""
-    nodes = nodes_of(network)
-    states = {node.name: [word_or_integer(str(state), BIF_KEYWORDS) for state in node.states] for node in nodes}
+    states = {
+        name: [word_or_integer(state, BIF_KEYWORDS) for state in texts] for name, texts in file_states(network).items()
+    }
     lines = ["network unknown {", "}"]
-    for node in nodes:
-        labels = states[node.name]
-        lines.append(f"variable {word(node.name, BIF_KEYWORDS)} {{")
+    for name, labels in states.items():
+        lines.append(f"variable {word(name, BIF_KEYWORDS)} {{")
         lines.append(f"  type discrete [ {len(labels)} ] {{ {', '.join(labels)} }};\n}}")
-    for node in nodes:
-        parents = ", ".join(word(parent, BIF_KEYWORDS) for parent in node.parents)
-        lines.append(f"probability ( {word(node.name, BIF_KEYWORDS)}{' | ' * bool(parents)}{parents} ) {{")
-        configurations = product(*(states[parent] for parent in node.parents))
-        for configuration, row in zip(configurations, node.rows(), strict=True):
+    for name, table in zip(network.nodes, network.tables, strict=True):
+        parents = ", ".join(word(parent, BIF_KEYWORDS) for parent in network.parents[name])
+        lines.append(f"probability ( {word(name, BIF_KEYWORDS)}{' | ' * bool(parents)}{parents} ) {{")
+        configurations = product(*(states[parent] for parent in network.parents[name]))
+        for configuration, row in zip(configurations, table.tolist(), strict=True):
             head = f"({', '.join(configuration)})" if configuration else "table"
             lines.append(f"  {head} {', '.join(map(repr, row))};")
         lines.append("}")
@@ -191,17 +191,15 @@ def read_net(text: str) -> list[FileNode]:
 
 def write_net(network: Network) -> str:
     """Names are identifiers, states are quoted ASCII text; other characters are escaped."""
-    lines = ["net", "{", "}"]
-    nodes = nodes_of(network)
-    for node in nodes:
-        lines += [f"node {word(node.name, NET_KEYWORDS)}", "{", f"  label = {quoted(node.name)};"]
-        lines += [f"  states = ({' '.join(quoted(str(state)) for state in node.states)});", "}"]
-    n_states = {node.name: len(node.states) for node in nodes}
-    for node in nodes:
-        parents = "".join(f" {word(parent, NET_KEYWORDS)}" for parent in node.parents)
-        lines += [f"potential ({word(node.name, NET_KEYWORDS)}{' |' * bool(parents)}{parents})", "{"]
-        rows = [f"({' '.join(map(repr, row))})" for row in node.rows()]
-        lines += [f"  data = {_nested(rows, [n_states[parent] for parent in node.parents])};", "}"]
+    states, lines = file_states(network), ["net", "{", "}"]
+    for name, labels in states.items():
+        lines += [f"node {word(name, NET_KEYWORDS)}", "{", f"  label = {quoted(name)};"]
+        lines += [f"  states = ({' '.join(map(quoted, labels))});", "}"]
+    for name, table in zip(network.nodes, network.tables, strict=True):
+        parents = "".join(f" {word(parent, NET_KEYWORDS)}" for parent in network.parents[name])
+        lines += [f"potential ({word(name, NET_KEYWORDS)}{' |' * bool(parents)}{parents})", "{"]
+        rows = [f"({' '.join(map(repr, row))})" for row in table.tolist()]
+        lines += [f"  data = {_nested(rows, [len(states[parent]) for parent in network.parents[name]])};", "}"]
     return "\n".join([*lines, ""])
 
 

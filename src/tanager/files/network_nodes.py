@@ -49,11 +49,6 @@ class FileNode:
     cells: NDArray[np.float64]
     any_scale: bool = False
 
-    def rows(self) -> list[list[float]]:
-        """One distribution for each parent configuration."""
-        rows: list[list[float]] = self.cells.reshape(-1, len(self.states)).tolist()
-        return rows
-
 
 def add_once(known: dict[str, Value], name: str, value: Value) -> None:
     """Keep the states or the table of a node, which a file gives once."""
@@ -72,14 +67,12 @@ def file_nodes(
     return [FileNode(name, states[name], *tables[name], any_scale) for name in states]
 
 
-def nodes_of(network: Network) -> list[FileNode]:
-    """The nodes; every state is the text that stands for it."""
-    nodes = []
-    for node, name in enumerate(network.nodes):
-        states = state_texts(network.columns[node])
-        _refuse_repeated(states, f"in words, node {name!r} has the state")
-        nodes.append(FileNode(name, states, network.parents[name], network.tables[node].ravel()))
-    return nodes
+def file_states(network: Network) -> dict[str, tuple[str, ...]]:
+    """The states of each node as the texts that stand for them, which must differ."""
+    states = {name: state_texts(column) for name, column in zip(network.nodes, network.columns, strict=True)}
+    for name, labels in states.items():
+        _refuse_repeated(labels, f"in words, node {name!r} has the state")
+    return states
 
 
 def state_texts(column: ColumnSchema) -> tuple[str, ...]:
