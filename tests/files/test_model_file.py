@@ -166,12 +166,6 @@ def test_edges_are_kept_in_whatever_form_they_were_given(tmp_path, structure):
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
 
 
-def test_saving_a_loaded_model_writes_the_same_file(tmp_path):
-    save_model(mixed_model(), tmp_path / "first.json")
-    save_model(load_model(tmp_path / "first.json"), tmp_path / "second.json")
-    assert (tmp_path / "first.json").read_bytes() == (tmp_path / "second.json").read_bytes()
-
-
 def test_a_loaded_naive_bayes_says_that_a_file_holds_no_counts_to_add_to(tmp_path):
     save_model(NaiveBayesClassifier().fit(MIXED, LABELS), tmp_path / "model.json")
     with pytest.raises(TanagerError, match="read from a file"):
