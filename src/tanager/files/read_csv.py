@@ -11,7 +11,7 @@ import re
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -356,11 +356,13 @@ def times_as_durations(table: pa.Table) -> pa.Table:
     return replace_columns(table, durations)
 
 
-def recognise_marks(table: pa.Table, cells: CellRules, read_again: Callable[[list[str]], pa.Table]) -> pa.Table:
+def recognise_marks(
+    table: pa.Table, cells: CellRules, read_again: Callable[[list[str]], pa.Table], counted: bool = True
+) -> pa.Table:
     """The table with the marks taken as missing in columns of numbers, dates, times or booleans, and a warning.
 
     A column is one of these if `read_again`, which gives columns with the marks as empty cells, finds no text in it.
-    A column of nothing but marks stays text, except in `cells.numbers`.
+    A column of nothing but marks stays text, except in `cells.numbers`. Marks are not counted in a part of a file.
     """
     names, known_texts, known_numbers = table.column_names, set(cells.texts), set(cells.numbers)
     marked = [
@@ -377,21 +379,19 @@ def recognise_marks(table: pa.Table, cells: CellRules, read_again: Callable[[lis
         if not pa.types.is_string(column.type) and (names[place] in known_numbers or not pa.types.is_null(column.type))
     }
     if taken:
-        texts = pa.chunked_array([chunk for place in taken for chunk in table.column(place).chunks], pa.string())
-        counts = pc.value_counts(texts.filter(_is_mark(texts)))
-        words = {entry["values"]: entry["counts"] for entry in counts.to_pylist()}
-        warn_marks([names[place] for place in taken], words)
+        found = _count_marks([table.column(place) for place in taken]) if counted else "texts such as 'NA' are"
+        columns = _columns([names[place] for place in taken])
+        warnings.warn(f"{columns}: {found} taken as missing; {MARKS_HINT}.", DataWarning, stacklevel=2)
     return replace_columns(table, taken)
 
 
-def warn_marks(names: Sequence[str], counts: Mapping[str, int] | None = None) -> None:
-    """Warn of columns with marks, and of their number where it is known: not in a file that is read in batches."""
-    if not names:
-        return
-    unit = "row" if len(names) == 1 else "cell"
-    counted = ", ".join(f"{text!r} in {n:,} {unit}{'s'[: n != 1]}" for text, n in (counts or {}).items())
-    words = f"{counted} {'are' if len(counts or ()) > 1 else 'is'}" if counted else "texts such as 'NA' are"
-    warnings.warn(f"{_columns(names)}: {words} taken as missing; {MARKS_HINT}.", DataWarning, stacklevel=2)
+def _count_marks(columns: Sequence[pa.ChunkedArray]) -> str:
+    """How often each mark stands in columns, the subject of a sentence and its verb."""
+    texts = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
+    counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(texts.filter(_is_mark(texts))).to_pylist()}
+    unit = "row" if len(columns) == 1 else "cell"
+    words = [f"{mark!r} in {n:,} {unit}{'s'[: n != 1]}" for mark, n in counts.items()]
+    return f"{', '.join(words)} {'are' if len(words) > 1 else 'is'}"
 
 
 def decimal_commas(table: pa.Table, header: Header, cells: CellRules, where: str) -> list[str]:

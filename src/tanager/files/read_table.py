@@ -7,7 +7,7 @@ import os
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,8 +32,8 @@ from tanager.files.read_csv import (
     read_csv_bytes,
     read_header,
     read_options,
+    recognise_marks,
     times_as_durations,
-    warn_marks,
     with_points,
 )
 from tanager.files.read_xlsx import read_xlsx
@@ -50,7 +50,6 @@ WHOLE = ("arff", "xlsx")
 FORMATS = (*DELIMITERS, "parquet", *WHOLE)
 PACKED = (*DELIMITERS, "arff")
 """The formats that may be compressed."""
-OpenCsv = Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader]
 WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8, "BYTE_ARRAY": TEXT_BYTES}
 TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 STREAM_BLOCK = 1 << 26
@@ -154,11 +153,20 @@ def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[lis
             read, parse = read_options(encoding, STREAM_BLOCK, header), parse_options(header)
             return pyarrow.csv.open_csv(str(file), read_options=read, parse_options=parse, convert_options=convert)
 
-        reader = open_csv(cells.conversion())
-        check_names(reader.schema.empty_table(), where)
-        commas = decimal_commas(next(map(_as_table, reader), reader.schema.empty_table()), header, cells, where)
+        def first_block(convert: pyarrow.csv.ConvertOptions) -> pa.Table:
+            opened = open_csv(convert)
+            return next(map(_as_table, opened), opened.schema.empty_table())
+
+        first = check_names(first_block(cells.conversion()), where)
+        commas = decimal_commas(first, header, cells, where)
         known = replace(cells, texts=[*cells.texts, *commas])
-        reader = _recognise_marks(reader.schema, open_csv, known) if cells.marks else open_csv(known.conversion())
+        if cells.marks:
+            first = recognise_marks(
+                first, known, lambda columns: first_block(known.conversion(True, columns)), counted=False
+            )
+            texts = [field.name for field in first.schema if pa.types.is_string(field.type)]
+            known = replace(known, texts=[*known.texts, *texts])
+        reader = open_csv(known.conversion(cells.marks))
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise FileError(f"{where} cannot be read as a table: {reason(error)}.") from error
 
@@ -193,22 +201,6 @@ def _stream_encoding(file: Path, where: str) -> str:
 
 def _as_table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
-
-
-def _recognise_marks(plain: pa.Schema, open_csv: OpenCsv, cells: CellRules) -> pyarrow.csv.CSVStreamingReader:
-    """The file with marks as missing; `plain` says what the columns of the first block hold with marks as text."""
-    reader = open_csv(cells.conversion(marks=True))
-    marked = [
-        entry.name
-        for entry, before in zip(reader.schema, plain, strict=True)
-        if pa.types.is_string(before.type) and not pa.types.is_string(entry.type)
-    ]
-    only_marks = [name for name in marked if pa.types.is_null(reader.schema.field(name).type)]
-    texts = [name for name in only_marks if name not in cells.numbers]
-    if texts:
-        reader = open_csv(replace(cells, texts=[*cells.texts, *texts]).conversion(marks=True))
-    warn_marks([name for name in marked if name not in texts])
-    return reader
 
 
 def _empty_texts(table: pa.Table, cells: CellRules) -> pa.Table:
