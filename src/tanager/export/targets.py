@@ -70,7 +70,10 @@ def write_export(
     target = TARGETS[check_option("to", to, TARGETS)]
     if path is not None:
         check_writable(path)
-    content = target.write(_program(clf, to, rename), **_options(to, target, options))
+    program = Program.of(clf, rename)
+    if not target.rules and program.missing_rule != "looked up":
+        program = program.refusing()
+    content = target.write(program, **_options(to, target, options))
     if path is None:
         return content
     with atomic_write(path) as stream:
@@ -98,11 +101,6 @@ def export_kind(to: str) -> OutputKind:
     if opening is None:
         return OutputKind("a file that this command may replace", lambda file: False)
     return OutputKind(f"an export of `tanager export --to {to}`", begins_with(b"(?:" + opening + b")" + MARK.encode()))
-
-
-def _program(clf: TableClassifier, to: str, rename: Mapping[str, str] | None) -> Program:
-    program, target = Program.of(clf, rename), TARGETS[to]
-    return program if target.rules or program.missing_rule == "looked up" else program.refusing()
 
 
 def _options(to: str, target: Target, options: Mapping[str, object]) -> dict[str, Any]:

@@ -20,7 +20,6 @@ from typing import BinaryIO
 from tanager.errors import FileError
 
 AnyPath = str | os.PathLike[str]
-Identity = tuple[int, int]
 
 
 def check_readable(path: AnyPath) -> Path:
@@ -176,37 +175,23 @@ def make_folder(folder: Path) -> None:
 
 def check_not_read(path: AnyPath, reads: Iterable[AnyPath | None]) -> None:
     """Raise if writing `path` would change one of `reads`: that file by any name or link, or a file in that folder."""
-    touched = set(_written(path))
+    target = Path(os.path.realpath(path))
+    touched = _identities(STDOUT) if os.fspath(path) == "-" else _identities(target, *target.parents)
     for read in reads:
-        if read is not None and not touched.isdisjoint(_read(read)):
+        inside = Path(read).rglob("*") if read is not None and os.path.isdir(read) else ()
+        if read is not None and touched & _identities(STDIN if os.fspath(read) == "-" else read, *inside):
             raise FileError(
                 f"cannot write {str(path)!r}: that would change {str(read)!r}, which this command reads.",
                 hint="name another file for the result.",
             )
 
 
-def _written(path: AnyPath) -> Iterator[Identity]:
-    """The file and the folders it is in; what standard output goes to."""
-    if os.fspath(path) == "-":
-        yield from _identity(STDOUT)
-        return
-    target = Path(os.path.realpath(path))
-    for place in (target, *target.parents):
-        yield from _identity(place)
-
-
-def _read(path: AnyPath) -> Iterator[Identity]:
-    """The file, or the folder and all that is in it; what standard input comes from."""
-    yield from _identity(STDIN if os.fspath(path) == "-" else path)
-    for file in Path(path).rglob("*") if os.path.isdir(path) else ():
-        yield from _identity(file)
-
-
-def _identity(path: AnyPath | int) -> Iterator[Identity]:
-    """Device and number: the same for all names of a file. None for what is absent, and for devices and pipes."""
-    try:
-        status = os.stat(path)
-    except (OSError, ValueError):
-        return
-    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
-        yield status.st_dev, status.st_ino
+def _identities(*places: AnyPath | int) -> set[tuple[int, int]]:
+    """Device and number, the same for all names of a file, of those that are there and neither device nor pipe."""
+    found = set()
+    for place in places:
+        with suppress(OSError, ValueError):
+            status = os.stat(place)
+            if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+                found.add((status.st_dev, status.st_ino))
+    return found

@@ -67,7 +67,8 @@ def read_xlsx(file: Path, cells: CellRules) -> pa.Table:
         words = f"{where} has {len(sheets)} sheets; {sheet.name!r} is read, not {others}. Hint: --sheet names another."
         warnings.warn(words, DataWarning, stacklevel=2)
     first = sheet.header(cells.expected) if cells.header_row is None else cells.header_row - 1
-    rows = _without_blank_ends(sheet.rows[first:])
+    last = max(place for place, row in enumerate(sheet.rows) if any(row))
+    rows = sheet.rows[first : last + 1]
     text = io.StringIO()
     csv.writer(text).writerows(rows)
     # Codes of digits that were typed as text: as numbers they would lose their zeros.
@@ -153,14 +154,6 @@ def _read_sheets(file: Path, where: str, name: str | None) -> list[_Sheet]:
             raise
         raise FileError(f"{where} is not a workbook that can be read.", hint="save it again, or as CSV.") from error
     return [sheet for sheet in sheets if any(map(any, sheet.rows))]
-
-
-def _without_blank_ends(rows: list[list[str]]) -> list[list[str]]:
-    """The rows without those at the end, and without the columns at either side, that hold nothing."""
-    last = max((place for place, row in enumerate(rows) if any(row)), default=-1)
-    columns = [column for column, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
-    width = columns[-1] + 1 if columns else 0
-    return [row[:width] for row in rows[: last + 1]]
 
 
 def _text(cell: object) -> str:
