@@ -4,7 +4,7 @@ quality    {"split": "5 folds", "digest": "9f86...", "base_rate": [0.6, 0.4],
             "measures": {"accuracy": [0.98, 0.97, 0.99, 0.6], ...}, "confusion": [[59, 1], [1, 39]],
             "confidence": 0.97, "calibration_error": 0.01,
             "probabilities": [[0.9, 0.1], ...], "class_codes": [0, ...], "folds": [0, ...]}
-decision   {"classes": [...], "costs": [[0, 1], [10, 0]], "ask": null}
+decision   {"costs": [[0, 1], [10, 0]], "ask": null}
 posterior  {"kind": "dirichlet", "rows": [...]} or {"kind": "reference", ...}
 
 A measure has its value, the ends of its interval and the value of the base rate, null where there is none. Of at most
@@ -34,13 +34,11 @@ from tanager.network.document import (
     Json,
     array,
     arrays,
-    from_json,
     integers,
     mapping,
     sequence,
     shorten,
     text,
-    to_json,
 )
 from tanager.table.schema import Category, ColumnSchema
 from tanager.uncertainty.dirichlet import DirichletPosterior
@@ -162,28 +160,21 @@ def write_decision(decision: Decision | None, classes: NDArray[np.generic]) -> J
     if decision is None:
         return None
     decision.check(classes)
-    labels = to_json(list(decision.classes), "decision_", {})
-    return {"classes": labels, **cast(dict[str, Json], decision.to_dict())}
+    return cast(dict[str, Json], decision.to_dict())
 
 
 def read_decision(document: Json, classes: NDArray[np.generic]) -> Decision | None:
     """The decision that `write_decision` wrote for a model of these classes."""
     if document is None:
         return None
-    content = mapping(document, "decision")
-    labels = from_json(content.get("classes"), "decision.classes", {})
-    known = cast(tuple[Category, ...], tuple(classes.tolist()))
-    if labels != list(known):
-        raise DocumentError(f"decision.classes are {shorten(str(labels))}, expected {shorten(str(list(known)))}")
+    content, known = mapping(document, "decision"), cast(tuple[Category, ...], tuple(classes.tolist()))
     if "threshold" not in content:
         costs = read_costs(array(content.get("costs"), 2, "decision.costs"), known)
         return CostDecision(known, costs, read_price(content.get("ask")))
-    positive, threshold = content.get("positive"), content["threshold"]
-    if type(positive) is not int or not 0 <= positive < len(known):
-        raise DocumentError(f"decision.positive must be the place of a class, got {shorten(positive)}")
-    if type(threshold) not in (int, float) or not 0 <= cast(float, threshold) < 2:
-        raise DocumentError(f"decision.threshold must be a probability, got {shorten(threshold)}")
-    return ThresholdDecision(known, known[positive], float(cast(float, threshold)))
+    positive, (threshold,) = content.get("positive"), array([content["threshold"]], 1, "decision.threshold")
+    if type(positive) is not int or not 0 <= positive < len(known) or not 0 <= threshold < 2:
+        raise DocumentError("decision must have the place of a class as 'positive', and a probability as 'threshold'")
+    return ThresholdDecision(known, known[positive], float(threshold))
 
 
 def write_posterior(posterior: AnyPosterior | None) -> dict[str, Json]:
