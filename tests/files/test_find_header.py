@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tanager.check.preprocessing import Drop, Recipe
 from tanager.errors import DataWarning, FileError, MemoryLimitError
-from tanager.files import compressed
+from tanager.files import paths
 from tanager.files.json_file import load_recipe, save_recipe
 from tanager.files.read_csv import CellRules
 from tanager.files.read_table import FORMATS, WHOLE, bytes_in_memory, open_batches, read_table
@@ -147,7 +147,7 @@ def test_memory_is_estimated_by_cells_before_they_are_held(tmp_path, monkeypatch
     (tmp_path / "t.csv").write_bytes(text)
     assert bytes_in_memory(tmp_path / "t.csv") == len(text) + 8 * (len(text) // 2)
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(text))
-    monkeypatch.setattr(compressed, "ALWAYS_ALLOWED", 2 * len(text))
-    monkeypatch.setattr(compressed, "available_memory", lambda: 0)
+    monkeypatch.setattr(paths, "ALWAYS_ALLOWED", 2 * len(text))
+    monkeypatch.setattr(paths, "available_memory", lambda: 0)
     with pytest.raises(MemoryLimitError, match="unpacks to a table of more than"):
         read_table(tmp_path / "t.csv.gz")

@@ -15,7 +15,7 @@ import pytest
 from attack.files import workbook
 from tanager import DataError, DataWarning, FileError, MemoryLimitError, read_network
 from tanager.check.preprocessing import NOTHING_TO_DO
-from tanager.files import compressed, read_csv
+from tanager.files import paths, read_csv
 from tanager.files import read_table as read_table_module
 from tanager.files.read_arff import ArffError, split_cells
 from tanager.files.read_csv import CellRules
@@ -117,8 +117,8 @@ ROWS = "".join(f'<row r="{k}"><c r="A{k}"><v>{k}</v></c><c r="B{k}"><v>1</v></c>
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    monkeypatch.setattr(compressed, "ALWAYS_ALLOWED", ROOM)
-    monkeypatch.setattr(compressed, "available_memory", lambda: ROOM)
+    monkeypatch.setattr(paths, "ALWAYS_ALLOWED", ROOM)
+    monkeypatch.setattr(paths, "available_memory", lambda: ROOM)
     monkeypatch.setattr(read_table_module, "available_memory", lambda: ROOM)
 
 

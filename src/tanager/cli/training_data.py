@@ -24,7 +24,7 @@ from tanager.cli.options import Reading
 from tanager.cli.output import STREAM
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.evaluate.cross_validate import labelled_rows
-from tanager.files.compressed import PIECE, open_text
+from tanager.files.paths import PIECE, open_text
 from tanager.files.read_csv import HEADER_ROW, CellRules
 from tanager.files.read_table import WHOLE, bytes_in_memory, open_batches, read_table, table_format
 from tanager.files.read_xlsx import SHEET

@@ -12,13 +12,12 @@ from typing import NoReturn, TypeVar
 
 from tanager.check.preprocessing import Recipe
 from tanager.errors import FileError, TanagerError
-from tanager.files.paths import OutputKind, atomic_write, begins_with, check_readable, reason
+from tanager.files.paths import PIECE, OutputKind, atomic_write, begins_with, check_readable, reason
 from tanager.network.document import DocumentError, Json, check_form
 from tanager.version import __version__
 
 LARGEST_FILE = 1 << 28
 """Bytes. Checked before a file is read, and before one is written that could not be read again."""
-PIECE = 1 << 20
 LONGEST_PROBLEM = 400
 """Characters of a message about a file, whose names and texts may be as long as it is."""
 RECIPE_FORMAT = 1

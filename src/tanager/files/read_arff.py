@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tanager.errors import FileError
-from tanager.files.compressed import open_text
-from tanager.files.paths import reason
+from tanager.files.paths import open_text, reason
 
 # No repetition gives back what it took, so that the time to read a line is in proportion to its length.
 QUOTED = r"""'(?P<single>(?:[^'\\]|\\.)*+)'|"(?P<double>(?:[^"\\]|\\.)*+)\""""

@@ -24,8 +24,7 @@ import pyarrow.csv
 
 from tanager.check.text_values import MARKS
 from tanager.errors import DataWarning, FileError
-from tanager.files.compressed import open_text
-from tanager.files.paths import reason
+from tanager.files.paths import open_text, reason
 from tanager.registry import list_names
 from tanager.table.read_columns import replace_columns
 

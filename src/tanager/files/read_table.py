@@ -18,8 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from tanager.errors import FileError, MemoryLimitError
-from tanager.files.compressed import PIECE, open_text, table_bytes
-from tanager.files.paths import check_regular, reason
+from tanager.files.paths import PIECE, check_regular, open_text, reason, table_bytes
 from tanager.files.read_arff import read_arff
 from tanager.files.read_csv import (
     PLAIN,

@@ -20,8 +20,7 @@ from typing import IO, TYPE_CHECKING
 import pyarrow as pa
 
 from tanager.errors import DataWarning, FileError, TanagerError
-from tanager.files.compressed import check_unpacked
-from tanager.files.paths import reason
+from tanager.files.paths import PIECE, check_unpacked, reason
 from tanager.files.read_csv import HEADER_ROW, INSTALL, MAX_LINES, CellRules, find_header, read_csv_bytes
 from tanager.registry import check_option, list_names
 
@@ -34,7 +33,6 @@ SHEET = "sheet"
 ENCRYPTED = bytes.fromhex("d0cf11e0a1b11ae1")
 """A workbook with a password is a file of another kind, which begins so; so does one of Excel before 2007."""
 CODE = re.compile(r"0\d+\Z")
-PIECE = 1 << 20
 LONGEST_TAG = 1 << 16
 # A tag ends where the next one begins, so that nothing is read twice.
 TAG = re.compile(rb"<(?:\w+:)?(row|c)(?=[\s/>])([^<>]*)")
