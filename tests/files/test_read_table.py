@@ -335,14 +335,16 @@ def test_words_with_commas_and_columns_of_text_stay_text(tmp_path):
     assert said == []
 
 
-def write_workbook(path: Path, sheets: dict[str, list[list[object]]]) -> Path:
-    """A sheet is rows of cells; None is an empty one."""
+def write_workbook(path: Path, sheets: dict[str, list[list[object]]], merged: tuple[str, ...] = ()) -> Path:
+    """A sheet is rows of cells; None is an empty one. The last sheet has the merged cells."""
     book = openpyxl.Workbook()
     book.remove(book.active)
     for name, rows in sheets.items():
         sheet = book.create_sheet(name)
         for row in rows:
             sheet.append(row)
+    for cells in merged:
+        sheet.merge_cells(cells)
     book.save(path)
     return path
 
