@@ -190,7 +190,7 @@ class _Query:
             questions += [
                 f"WHEN {value} = {dialect.number(float(key))} THEN {code}" for key, code in cells.codes.items()
             ]
-            state = ask_bin([dialect.number(cut) for cut in column.cuts], value)
+            state = choose(list(map(str, range(len(column.cuts) + 1))), list(map(dialect.number, column.cuts)), value)
         else:
             keys = sorted(cells.codes.items())
             texts = [dialect.text(key) if isinstance(key, str) else dialect.number(float(key)) for key, _ in keys]
@@ -403,15 +403,7 @@ class SQLite(Dialect):
         return f"CAST({column} AS REAL)"
 
     def look_up(self, values: Sequence[float], index: str) -> str:
-        return self._halve(values, index, 0)
-
-    def _halve(self, values: Sequence[float], index: str, first: int) -> str:
-        """A binary search; no comparison between equal values."""
-        if all(value == values[0] for value in values):
-            return self.addend(values[0])
-        half = len(values) // 2
-        low, high = self._halve(values[:half], index, first), self._halve(values[half:], index, first + half)
-        return f"CASE WHEN {index} < {first + half} THEN {low} ELSE {high} END"
+        return choose(list(map(self.addend, values)), list(map(str, range(1, len(values)))), index)
 
     def extreme(self, values: Sequence[str], greatest: bool) -> str:
         return f"{'max' if greatest else 'min'}({', '.join(values)})"
@@ -490,13 +482,13 @@ def among(code: str, states: Sequence[int]) -> str:
     return " OR ".join(runs) or "1 = 0"
 
 
-def ask_bin(cuts: Sequence[str], value: str, first: int = 0) -> str:
-    """The number of cuts at or below a value, by binary search."""
-    if not cuts:
-        return str(first)
-    half = len(cuts) // 2
-    low, high = ask_bin(cuts[:half], value, first), ask_bin(cuts[half + 1 :], value, first + half + 1)
-    return f"CASE WHEN {value} < {cuts[half]} THEN {low} ELSE {high} END"
+def choose(results: Sequence[str], bounds: Sequence[str], value: str) -> str:
+    """The result after all the bounds at or below a value, by binary search; equal results need no comparison."""
+    if all(result == results[0] for result in results):
+        return results[0]
+    half = len(results) // 2
+    low, high = choose(results[:half], bounds[: half - 1], value), choose(results[half:], bounds[half:], value)
+    return f"CASE WHEN {value} < {bounds[half - 1]} THEN {low} ELSE {high} END"
 
 
 def ask_category(keys: Sequence[tuple[str, int]], value: str, unseen: int) -> str:
