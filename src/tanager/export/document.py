@@ -21,23 +21,31 @@ import numpy as np
 
 from tanager.additive.forest import Forest
 from tanager.errors import OptionError
-from tanager.export.program import Cells, Program, Term
+from tanager.export.program import Cells, Program
 from tanager.version import __version__
 
 Document = dict[str, Any]
 
 
 def to_document(program: Program) -> Document:
-    """Everything that the probabilities depend on, and nothing about rows."""
+    """Everything that the probabilities depend on, and nothing about rows; arrays are flat lists."""
+    imputation = program.imputation
     return {
         "columns": list(map(_column, program.cells)),
         "intercept": program.intercept.tolist(),
         "missing": program.missing_rule,
-        "terms": [_term(term) for term in program.terms],
+        "terms": [
+            {"attributes": list(term.attributes), "steps": term.steps, "child": term.child, "table": flat(term.table)}
+            for term in program.terms
+        ],
         "forest": None if program.forest is None else _forest(program.forest),
-        "imputation": _imputation(program),
+        "imputation": None if imputation is None else {key: flat(value) for key, value in imputation.items()},
         "decision": None if program.rule is None else asdict(program.rule),
     }
+
+
+def flat(value: object) -> object:
+    return value.ravel().tolist() if isinstance(value, np.ndarray) else value
 
 
 def _column(cells: Cells) -> Document:
@@ -55,15 +63,6 @@ def _column(cells: Cells) -> Document:
     }
 
 
-def _term(term: Term) -> Document:
-    return {
-        "attributes": list(term.attributes),
-        "steps": term.steps,
-        "child": term.child,
-        "table": term.table.ravel().tolist(),
-    }
-
-
 def _forest(forest: Forest) -> Document:
     return {
         "roots": forest.roots.tolist(),
@@ -73,15 +72,6 @@ def _forest(forest: Forest) -> Document:
         "offsets": forest.offsets.tolist(),
         "left": forest.left.astype(int).tolist(),
         "values": forest.values.tolist(),
-    }
-
-
-def _imputation(program: Program) -> Document | None:
-    """The constants of the rule that averages (`Averaged.constants`); arrays as flat lists."""
-    if program.imputation is None:
-        return None
-    return {
-        key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in program.imputation.items()
     }
 
 

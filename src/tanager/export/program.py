@@ -59,11 +59,6 @@ class Cells:
         return bool(self.column.categories) and isinstance(self.column.categories[0], str)
 
     @property
-    def keys(self) -> tuple[str | float, ...]:
-        """The categories as cells have them."""
-        return tuple(self.codes)[: len(self.column.categories)]
-
-    @property
     def holds(self) -> str:
         """The type of the cells, in a word."""
         return type_of(self.column)

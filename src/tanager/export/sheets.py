@@ -61,17 +61,12 @@ def write_scorecard(program: Program, double: float = 20.0, even: float = 500.0)
         ["rounding moves a score by at most", "", "", "", ceil(100 * error) / 100],
         ["base score", "", "", "", round(base)],
     ]
-    head += [[f"missing in {name}: {cells}", "", "", "", ""] for name, cells in _missing_by_column(program)]
+    for name, cells in program.missing_cells.items():
+        if cells and name in {column.name for column in program.columns}:
+            head.append([f"missing in {name}: {', '.join(str(as_written(cell)) for cell in cells)}", "", "", "", ""])
     return write_lines(
         [escape_formula(cell) if isinstance(cell, str) else cell for cell in row] for row in (*head, *rows)
     )
-
-
-def _missing_by_column(program: Program) -> Iterator[tuple[str, str]]:
-    """By column, the cells that the preprocessing takes as missing."""
-    for column in program.columns:
-        if cells := program.missing_cells.get(column.name):
-            yield column.name, ", ".join(str(as_written(cell)) for cell in cells)
 
 
 def round_together(exact: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, float]:
@@ -183,8 +178,8 @@ class _Sheets:
 
         def look_up(same: str) -> str:
             place = f"SUMPRODUCT({same}*(ROW({where})-1))-1"
-            if len(keys) > len(cells.keys):  # after the categories are cells that mean missing
-                place = f"IF({place}>={len(cells.keys)},{missing},{place})"
+            if len(keys) > len(column.categories):  # after the categories are cells that mean missing
+                place = f"IF({place}>={len(column.categories)},{missing},{place})"
             return f"IF(SUMPRODUCT(--{same})=0,{unseen},{place})"
 
         if not keys:
