@@ -259,7 +259,7 @@ export model.json --to sql | needs the option 'table'
 export model.json --to c --rename x0 | expected COLUMN=NAME
 export model.json --to python --view v | has no option 'view'
 convert absent.bif out.net | cannot read 'absent.bif': no such file
-convert expert.bif out.txt | expected one of .bif, .bifxml, .xml, .net, .json
+convert expert.bif out.txt | expected one of .bif, .net, .json
 convert good.csv out.bif | cannot tell the network format of 'good.csv'
 convert expert.bif absent/out.net | does not exist
 convert cut.bif expert.bif | cut short

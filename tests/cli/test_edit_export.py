@@ -73,13 +73,3 @@ def test_the_command_writes_what_the_function_gives(model):
 def test_without_a_file_the_export_goes_to_stdout(model, capfdbinary):
     assert run(["export", "m.json", "--to", "c", "--name", "hue"]) == 0
     assert capfdbinary.readouterr().out.decode() == export(load_model(model), "c", name="hue")
-
-
-@pytest.mark.parametrize("to", ["onnx", "excel"])
-def test_a_file_that_is_no_text_replaces_one_of_its_kind(model, to, capsys):
-    pytest.importorskip({"onnx": "onnx", "excel": "openpyxl"}[to])
-    for _ in range(2):
-        assert run(["export", "m.json", "--to", to, "-o", "out"]) == 0
-    Path("out").write_bytes(b"PK mine")
-    assert run(["export", "m.json", "--to", to, "-o", "out"]) == 2
-    assert "replace this one with --force" in capsys.readouterr().err

@@ -51,19 +51,19 @@ def test_every_format_can_be_converted_to_every_other(folder, capsys):
 def test_the_network_of_a_model_comes_back_with_its_bins_and_names(folder, capsys):
     network = load_model("model.json").network_
     assert network.columns[0].kind == "numeric"
-    for suffix in (".bif", ".net", ".bifxml", ".json"):
+    for suffix in (".bif", ".net", ".json"):
         assert run(["convert", "model.json", f"model{suffix}" if suffix != ".json" else "network.json"]) == 0
-    for name in ("model.bif", "model.net", "model.bifxml", "network.json"):
+    for name in ("model.bif", "model.net", "network.json"):
         assert read_network(name).columns == network.columns
         assert read_network(name).query("y", {"petal length": 5.5}) == network.query("y", {"petal length": 5.5})
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_network_passes_through_standard_input_and_output(folder, capfdbinary, monkeypatch):
-    assert run(["convert", "expert.bif", "expert.bifxml"]) == 0
+    assert run(["convert", "expert.bif", "expert.net"]) == 0
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("expert.bif").read_bytes())))
-    assert run(["convert", "-", "-", "--from", "bif", "--to", ".bifxml"]) == 0
-    assert capfdbinary.readouterr() == (Path("expert.bifxml").read_bytes(), b"")
+    assert run(["convert", "-", "-", "--from", "bif", "--to", ".net"]) == 0
+    assert capfdbinary.readouterr() == (Path("expert.net").read_bytes(), b"")
 
 
 def test_what_was_written_is_said_as_json(folder, capsys):

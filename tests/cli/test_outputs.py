@@ -268,28 +268,16 @@ EXPORTS = {
 def test_an_export_replaces_one_of_its_language_alone(folder, capsys):
     assert EXPORTS.keys() == TARGETS.keys()
     for to, options in EXPORTS.items():
-        for _ in range(2):
-            assert run(["export", "m.json", "--to", to, *options, "-o", f"out.{to}"]) == 0
+        command = ["export", "m.json", "--to", to, *options, "-o", f"out.{to}"]
+        assert run(command) == 0
+        if to == "excel":  # somebody may have filled the workbook in
+            assert "--force" in refused(capsys, command, f"out.{to}")
+        else:
+            assert run(command) == 0
     for to, options in EXPORTS.items():
         for other in EXPORTS.keys() - {to} - ({"js", "ts"} if to in ("js", "ts") else set()):
             command = ["export", "m.json", "--to", to, *options, "-o", f"out.{other}"]
             assert "--force" in refused(capsys, command, f"out.{other}")
-
-
-@pytest.mark.parametrize("change", ["a row", "a sheet"])
-def test_a_workbook_that_somebody_filled_in_is_kept(folder, capsys, change):
-    openpyxl = pytest.importorskip("openpyxl")
-    command = ["export", "m.json", "--to", "excel", "-o", "m.xlsx"]
-    assert run(command) == 0
-    book = openpyxl.load_workbook("m.xlsx")
-    if change == "a row":
-        book["Rows"]["A2"] = 5.0
-    else:
-        book.create_sheet("mine")
-    book.save("m.xlsx")
-    assert "is not an empty workbook" in refused(capsys, command, "m.xlsx")
-    assert run([*command, "--force"]) == 0
-    assert run(command) == 0
 
 
 def test_demo_keeps_a_model_and_a_page_that_are_not_beside_its_table(folder, capsys):

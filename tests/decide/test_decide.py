@@ -318,12 +318,11 @@ def test_of_three_classes_one_has_to_be_named():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"classes": ["ill", "well"]}, "decision.classes are"),
         ({"costs": [[0, 1]]}, "costs have the shape"),
         ({"costs": [[0, -1], [1, 0]]}, "the cost is -1"),
         ({"costs": "none"}, "decision.costs must be a list"),
-        ({"threshold": 5, "positive": 0}, "decision.threshold must be a probability"),
-        ({"threshold": 0.5, "positive": 7}, "decision.positive must be the place of a class"),
+        ({"threshold": 5, "positive": 0}, "decision must have"),
+        ({"threshold": 0.5, "positive": 7}, "decision must have"),
     ],
 )
 def test_a_decision_in_a_file_that_does_not_fit_is_refused(change, message, table, tmp_path):

@@ -21,14 +21,13 @@ from experiments.studies.data_sets import find_data_sets
 from export.engines import ENGINES
 from export.made_models import classifier_of, effects_model, made_rows, tables_model
 from files.mixed_table import CATEGORICAL, LABELS, MIXED
-from report.models import class_with_parents, table, with_hidden_node
+from report.models import class_with_parents, table
 from tanager import (
     AdditiveClassifier,
     BayesianNetworkClassifier,
     DataError,
     DataWarning,
     NaiveBayesClassifier,
-    OptionError,
     TANClassifier,
 )
 from tanager.additive import AdditiveModel
@@ -216,14 +215,6 @@ def test_a_table_without_a_column_is_an_error_and_no_answer(engine, tmp_path):
 def test_a_class_with_parents_is_carried(engine, tmp_path):
     rows = pa.Table.from_pandas(table(4)[0].head(30))
     check(engine, class_with_parents(), pa.concat_tables([rows, with_gaps(rows, 0.2)]), tmp_path)
-
-
-def test_a_hidden_node_is_summed_out(tmp_path):
-    rows = pa.Table.from_pandas(table(4)[0][list("abde")].head(30))
-    for name in ("python", "node"):
-        check(ENGINES[name], with_hidden_node(), pa.concat_tables([rows, with_gaps(rows, 0.2)]), tmp_path)
-    with pytest.raises(OptionError, match=r"hidden nodes[\s\S]*python and js can"):
-        ENGINES["gcc"](with_hidden_node(), rows, tmp_path)
 
 
 MADE = {

@@ -166,12 +166,6 @@ def test_edges_are_kept_in_whatever_form_they_were_given(tmp_path, structure):
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
 
 
-def test_saving_a_loaded_model_writes_the_same_file(tmp_path):
-    save_model(mixed_model(), tmp_path / "first.json")
-    save_model(load_model(tmp_path / "first.json"), tmp_path / "second.json")
-    assert (tmp_path / "first.json").read_bytes() == (tmp_path / "second.json").read_bytes()
-
-
 def test_a_loaded_naive_bayes_says_that_a_file_holds_no_counts_to_add_to(tmp_path):
     save_model(NaiveBayesClassifier().fit(MIXED, LABELS), tmp_path / "model.json")
     with pytest.raises(TanagerError, match="read from a file"):
@@ -238,11 +232,9 @@ def test_a_model_of_effects_is_no_network_of_tables(additive, tmp_path):
     ("change", "message"),
     [
         (lambda effects: effects["mains"].pop(), "effects.mains"),
-        (lambda effects: effects["intercept"].append(0.0), "intercept"),
         (lambda effects: effects["pairs"].__setitem__(0, [0, 0]), r"effects.pairs\[0\]"),
         (lambda effects: [effects[name].append(effects[name][0]) for name in ("pairs", "tables")], "twice"),
         (lambda effects: effects["tables"][0].pop(), "shape"),
-        (lambda effects: effects["mains"][0][0].pop(), "one length"),
         (lambda effects: effects.pop("densities"), "effects.densities"),
         (lambda effects: effects["mains"][0][0].__setitem__(0, "much"), r"effects.mains\[0\]"),
     ],
@@ -326,27 +318,14 @@ def test_a_quality_of_other_classes_is_not_saved(model, quality, tmp_path):
 @pytest.mark.parametrize(
     ("place", "value", "words"),
     [
-        (("measures", "accuracy", 0), 0.999, "not those of its probabilities"),
-        (("measures", "log_loss", 0), 0.001, "not those of its probabilities"),
-        (("measures", "brier", 3), 0.1, "not those of its probabilities"),
         (("measures", "brier", 1), -0.1, "not negative"),
         (("measures", "accuracy", 1), None, "four numbers"),
-        (("measures", "auc"), [1.0], "expected 4"),
         (("measures",), {}, "must hold accuracy"),
         (("confusion", 0, 0), 5, "quality"),
-        (("confusion", 0, 0), -1, "whole numbers"),
-        (("confusion",), [[1]], "expected 2"),
-        (("confidence",), 0.5, "not those of its probabilities"),
-        (("calibration_error",), 2, "from 0 to 1"),
         (("base_rate",), [0.5, 0.6], "sum to one"),
-        (("base_rate",), [0.4, 0.6], "not those of its probabilities"),
         (("probabilities", 0), [0.5, 0.6], "sum to one"),
-        (("probabilities", 0), [0.5], "one length"),
-        (("probabilities",), [], "quality"),
         (("class_codes", 0), 2, "whole numbers from 0 to 1"),
-        (("class_codes", 0), True, "whole numbers"),
         (("folds",), [0], "expected 60"),
-        (("split",), "x" * 1000, "quality"),
         (("event",), "no class", "quality.event must be null or a class"),
         (("digest",), 7, "quality.digest must be a text"),
         (("more",), 7, "quality must hold"),

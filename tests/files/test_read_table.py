@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import csv
 import datetime
 import gzip
 import io
 import re
+import sys
 import warnings
-import zipfile
 from pathlib import Path
 
 import openpyxl
@@ -41,9 +40,28 @@ def refusal(path: Path | str) -> str:
     return str(caught.value)
 
 
-def test_only_an_empty_cell_is_missing(write):
-    table = read_table(write("a.csv", b"a,b\nNA,none\n,null\nNaN,\n"))
-    assert table.to_pydict() == {"a": ["NA", None, "NaN"], "b": ["none", "null", None]}
+TEXTS: dict[str, tuple[bytes, dict[str, list]]] = {
+    "only an empty cell is missing": (
+        b"a,b\nNA,none\n,null\nNaN,\n",
+        {"a": ["NA", None, "NaN"], "b": ["none", "null", None]},
+    ),
+    "a byte order mark and Windows line ends": (b"\xef\xbb\xbfa,b\r\n1,2\r\n", {"a": [1], "b": [2]}),
+    "a blank line is a missing cell of one column": (b"a\n1\n\n2\n", {"a": [1, None, 2]}),
+    "a blank line is no row of two columns": (b"a,b\n1,1\n\n2,2\n", {"a": [1, 2], "b": [1, 2]}),
+    "a header without a line end": (b"a,b", {"a": [], "b": []}),
+    "a header alone": (b"a,b\n", {"a": [], "b": []}),
+    "a comma in the header": (b"a;b,c\n1;2,3\n", {"a;b": ["1;2"], "c": [3]}),
+    "a semicolon in quotes": (b'"a;b"\nx\n', {"a;b": ["x"]}),
+    "quotes between semicolons": (b'"a";"b"\n1;"x;y"\n2;"z"\n', {"a": [1, 2], "b": ["x;y", "z"]}),
+}
+
+
+@pytest.mark.parametrize(("content", "expected"), TEXTS.values(), ids=TEXTS)
+def test_a_text_is_read_as_it_says(write, monkeypatch, content, expected):
+    assert read_table(write("a.csv", content)).to_pydict() == expected
+    assert read_table(write("a.csv.gz", gzip.compress(content))).to_pydict() == expected
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert read_table("-").to_pydict() == expected
 
 
 def test_missing_values_are_missing_where_asked_for(write):
@@ -108,16 +126,20 @@ def test_marks_are_counted_in_one_warning(write, content, words):
 
 
 @pytest.mark.parametrize(
-    ("name", "sign"), [("a.csv", ";"), ("a.csv", "\t"), ("a.txt", ";"), ("a.txt", ","), ("a.txt", "\t")]
+    ("name", "sign"),
+    [
+        ("a.csv", ";"),
+        ("a.csv", "\t"),
+        ("a.txt", ";"),
+        ("a.txt", ","),
+        ("a.txt", "\t"),
+        ("a.tsv", "\t"),
+        ("A.TSV", "\t"),
+    ],
 )
 def test_a_header_says_which_sign_separates(write, name, sign):
     table = read_table(write(name, f"a{sign}b\n1.5{sign}x,y\n2{sign}\n".replace("x,y", "x").encode()))
     assert table.to_pydict() == {"a": [1.5, 2.0], "b": ["x", None]}
-
-
-def test_a_comma_or_a_quote_in_the_header_keeps_commas(write):
-    assert read_table(write("a.csv", b"a;b,c\n1;2,3\n")).to_pydict() == {"a;b": ["1;2"], "c": [3]}
-    assert read_table(write("b.csv", b'"a;b"\nx\n')).to_pydict() == {"a;b": ["x"]}
 
 
 def test_digits_are_integers_and_other_numbers_floats(write):
@@ -137,44 +159,6 @@ def test_a_column_that_turns_to_floats_or_text_late_is_read_whole(write):
 def test_a_time_of_day_is_the_time_since_midnight(write):
     table = read_table(write("a.csv", b"t,x\n00:01:00,1\n13:30:00,2\n"))
     assert table.column("t").to_pylist() == [datetime.timedelta(minutes=1), datetime.timedelta(hours=13.5)]
-
-
-@pytest.mark.parametrize("name", ["a.tsv", "a.txt", "A.TSV"])
-def test_tabs_separate_tsv_and_txt(write, name):
-    assert read_table(write(name, b"a\tb,c\n1\tx,y\n")).to_pydict() == {"a": [1], "b,c": ["x,y"]}
-
-
-def test_compressed_text_reads_as_the_text(write):
-    content = b"a,b\n1,x\n2,y\n"
-    plain = read_table(write("a.csv", content))
-    assert read_table(write("a.csv.gz", gzip.compress(content))).equals(plain)
-
-
-def test_a_byte_order_mark_and_windows_line_ends_change_nothing(write):
-    assert read_table(write("a.csv", b"\xef\xbb\xbfa,b\r\n1,2\r\n")).to_pydict() == {"a": [1], "b": [2]}
-
-
-def test_standard_input_is_csv(monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n")))
-    assert read_table("-").to_pydict() == {"a": [1], "b": [2]}
-
-
-def test_faults_of_standard_input_are_named_as_such(monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1\n")))
-    assert (
-        refusal("-") == "standard input cannot be read as a table: line 2 has 1 cell(s), expected 2 as in the header."
-    )
-
-
-def test_a_blank_line_is_a_missing_cell_only_where_there_is_one_column(write):
-    assert read_table(write("one.csv", b"a\n1\n\n2\n")).to_pydict() == {"a": [1, None, 2]}
-    assert read_table(write("two.csv", b"a,b\n1,1\n\n2,2\n")).to_pydict() == {"a": [1, 2], "b": [1, 2]}
-
-
-def test_a_header_without_rows_is_a_table_without_rows(write):
-    for content in (b"a,b", b"a,b\n"):
-        table = read_table(write("a.csv", content))
-        assert (table.column_names, table.num_rows) == (["a", "b"], 0)
 
 
 def test_a_row_longer_than_a_block_is_read(write):
@@ -219,21 +203,20 @@ def test_folders_named_like_partitions_add_no_column(tmp_path):
     assert read_table(folder / "a.parquet").column_names == ["a"]
 
 
-def test_ragged_rows_are_refused_with_line_and_numbers_of_cells(write):
+def test_ragged_rows_are_refused_with_line_and_numbers_of_cells(write, monkeypatch):
     ragged = b'a,b,c\n1,"two\nlines",3\n\n1,2\n'
     message = refusal(write("a.csv", ragged))
     assert "line 5 has 2 cell(s), expected 3" in message
     assert "line 5 has 2 cell(s), expected 3" in refusal(write("a.csv.gz", gzip.compress(ragged)))
     assert "line 2 has 3 cell(s), expected 2" in refusal(write("b.csv", b"a,b\n1,2,3\n"))
-
-
-@pytest.mark.parametrize("content", [b'a,b\n1,"x\n2,3\n', b'a,b\n"x,2\n3,4\n'])
-def test_a_quote_that_is_never_closed_is_refused_with_its_line(write, content):
-    assert "the row that starts on line 2 is never closed" in refusal(write("a.csv", content))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1\n")))
+    assert refusal("-").startswith("standard input cannot be read as a table: line 2 has 1 cell(s), expected 2")
 
 
 def test_a_quote_never_closed_is_found_however_long_the_file(write):
     rest = b"1,2\n" * 100_000  # longer than the csv module takes for a cell by itself
+    for content in b'a,b\n1,"x\n2,3\n', b'a,b\n"x,2\n3,4\n':
+        assert "the row that starts on line 2 is never closed" in refusal(write("a.csv", content))
     assert "line 1 is never closed" in refusal(write("a.csv", b'"a,b\n' + rest))
     assert "line 3 is never closed" in refusal(write("b.csv", b'a,b\n1,2\n3,"4\n' + rest))
 
@@ -257,7 +240,7 @@ def test_a_missing_file_or_a_folder_is_refused(tmp_path):
     assert "cannot read" in refusal("a\0.csv")
 
 
-@pytest.mark.parametrize("name", ["a.xls", "a", "a.parquet.gz", ".gz"])
+@pytest.mark.parametrize("name", ["a.xls", "a", "a.parquet.gz", ".gz", "a.zip"])
 def test_an_unknown_suffix_is_refused_with_the_valid_ones(write, name):
     message = refusal(write(name, b"a,b\n1,2\n"))
     assert all(suffix in message for suffix in (".csv", ".tsv", ".txt", ".parquet", ".arff", ".gz"))
@@ -298,7 +281,7 @@ READERS = pytest.mark.parametrize("reader", [read, read_batches])
 
 
 @READERS
-@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16"])
 def test_a_text_in_another_encoding_reads_as_in_utf8_and_says_so(tmp_path, reader, encoding):
     text = "größe,town\n" + "".join(f"{k},{town}\n" for k, town in enumerate(TOWNS))
     (tmp_path / "utf8.csv").write_text(text, "utf-8")
@@ -315,7 +298,7 @@ def test_a_letter_beyond_ascii_far_down_a_file_says_the_encoding(tmp_path):
 
 
 def test_without_the_extra_another_encoding_names_it(tmp_path, monkeypatch):
-    without(monkeypatch, "charset_normalizer")
+    monkeypatch.setitem(sys.modules, "charset_normalizer", None)
     (tmp_path / "a.csv").write_bytes("a,b\ncafé,1\n".encode("cp1252"))
     assert "pip install 'tanager[files]'" in refusal(tmp_path / "a.csv")
 
@@ -345,11 +328,6 @@ def test_points_and_commas_may_stand_in_one_file(tmp_path, reader):
     assert reader(tmp_path / "a.csv")[0].to_pydict() == columns
 
 
-def test_quoted_names_may_stand_between_semicolons(tmp_path):
-    (tmp_path / "a.csv").write_text('"a";"b"\n1,5;"x;y"\n2;"z"\n')
-    assert read(tmp_path / "a.csv")[0].to_pydict() == {"a": [1.5, 2.0], "b": ["x;y", "z"]}
-
-
 def test_words_with_commas_and_columns_of_text_stay_text(tmp_path):
     (tmp_path / "a.csv").write_text("a;b\n1,5;2,5\none, two;3\n")
     table, said = read(tmp_path / "a.csv", CellRules(texts=["b"]))
@@ -357,14 +335,16 @@ def test_words_with_commas_and_columns_of_text_stay_text(tmp_path):
     assert said == []
 
 
-def write_workbook(path: Path, sheets: dict[str, list[list[object]]]) -> Path:
-    """A sheet is rows of cells; None is an empty one."""
+def write_workbook(path: Path, sheets: dict[str, list[list[object]]], merged: tuple[str, ...] = ()) -> Path:
+    """A sheet is rows of cells; None is an empty one. The last sheet has the merged cells."""
     book = openpyxl.Workbook()
     book.remove(book.active)
     for name, rows in sheets.items():
         sheet = book.create_sheet(name)
         for row in rows:
             sheet.append(row)
+    for cells in merged:
+        sheet.merge_cells(cells)
     book.save(path)
     return path
 
@@ -417,55 +397,5 @@ def test_bad_workbooks_are_refused(tmp_path, monkeypatch):
         assert words in refusal(tmp_path / f"{name}.xlsx")
     with pytest.raises(FileError, match="cannot be read batch by batch"):
         open_batches(tmp_path / "a.xlsx")
-    without(monkeypatch, "python_calamine")
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
     assert "pip install 'tanager[files]'" in refusal(tmp_path / "a.xlsx")
-
-
-def test_a_zip_archive_reads_as_the_table_in_it(tmp_path):
-    table = write_workbook(tmp_path / "b.xlsx", {"Data": [["a"], [1]]})
-    for name, content in ("folder/b.csv", b"a\n1\n"), ("b.xlsx", table.read_bytes()):
-        with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-            archive.writestr("__MACOSX/b.csv", b"\0")
-            archive.writestr("readme.md", "about")
-            archive.writestr(name, content)
-        assert read(tmp_path / "a.zip")[0].to_pydict() == {"a": [1]}
-
-
-@pytest.mark.parametrize(
-    ("members", "words"),
-    [
-        ({"a.csv": "a\n1\n", "b.csv": "b\n1\n"}, "holds 2 tables: 'a.csv', 'b.csv'; expected one"),
-        ({"readme.md": "x"}, "holds no table, but 'readme.md'"),
-        ({"a.csv": "a,b\n1\n"}, "a.zip: a.csv' cannot be read as a table: line 2 has 1 cell(s)"),
-    ],
-)
-def test_archives_without_one_table_are_refused(tmp_path, members, words):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    assert words in refusal(tmp_path / "a.zip")
-
-
-def test_what_is_assumed_of_a_table_names_the_archive(tmp_path):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("b.csv", "a;b\n1,5;x\n")
-    table, said = read(tmp_path / "a.zip")
-    assert table.to_pydict() == {"a": [1.5], "b": ["x"]}
-    assert said == [f"file '{tmp_path / 'a.zip'}: b.csv': numbers have a decimal comma in column 'a'."]
-
-
-def test_a_broken_archive_is_refused(tmp_path):
-    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 and no more")
-    assert "not a complete zip archive" in refusal(tmp_path / "a.zip")
-
-
-def without(monkeypatch, library: str) -> None:
-    """As if a library were not installed."""
-    importing = builtins.__import__
-
-    def refuse(name: str, *rest: object, **more: object) -> object:
-        if name == library:
-            raise ImportError(name)
-        return importing(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tanager.network.network import Network
 
-FORMATS = ".bif, .bifxml, .xml, .net or .json"
+FORMATS = ".bif, .net or .json"
 
 
 def convert(

@@ -62,7 +62,7 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="Table: .csv, .tsv, .txt, .parquet, .arff or .xlsx, also .csv.gz and .zip; - is CSV on stdin.",
+        help="Table: .csv, .tsv, .txt, .parquet, .arff or .xlsx, also .csv.gz; - is CSV on stdin.",
     ),
 ]
 OptionalData = Annotated[

@@ -24,7 +24,7 @@ from tanager.cli.options import Reading
 from tanager.cli.output import STREAM
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.evaluate.cross_validate import labelled_rows
-from tanager.files.compressed import PIECE, open_text
+from tanager.files.paths import PIECE, open_text
 from tanager.files.read_csv import HEADER_ROW, CellRules
 from tanager.files.read_table import WHOLE, bytes_in_memory, open_batches, read_table, table_format
 from tanager.files.read_xlsx import SHEET
@@ -152,7 +152,7 @@ def _place(path: str, table: pa.Table) -> dict[str, Any]:
     """Sheet and row of the header, where rows of the table follow one by one in the file."""
     metadata = table.schema.metadata or {}
     row, sheet = metadata.get(HEADER_ROW.encode()), metadata.get(SHEET.encode())
-    if row is None or path == STREAM or table_format(path) == "zip":
+    if row is None or path == STREAM:
         return {}
     if sheet is None:
         with open_text(Path(path)) as stream:

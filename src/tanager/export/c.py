@@ -21,12 +21,12 @@ def write_c(program: Program, name: str = "model") -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise OptionError(f"name={name!r} cannot begin the names of a C header; expected letters, digits and _.")
     refuse_values(program, "C", nul=True, labels=2**64)  # labels are text
-    fields = [_field(number, column) for number, column in enumerate(program.asked)]
+    fields = [_field(number, column) for number, column in enumerate(program.columns)]
     body = [
         *_struct(program, fields),
         *_labels(program),
-        *([FIND] if any(cells.is_text for cells in program.asked_cells) else []),
-        *(line for number, cells in enumerate(program.asked_cells) for line in _encoder(number, cells)),
+        *([FIND] if any(cells.is_text for cells in program.cells) else []),
+        *(line for number, cells in enumerate(program.cells) for line in _encoder(number, cells)),
         *_tables(program),
         NORMALIZE,
         *_decide(program),
@@ -48,7 +48,7 @@ def _field(number: int, column: ColumnSchema) -> str:
 
 def _struct(program: Program, fields: Sequence[str]) -> list[str]:
     lines = ["/* A missing number is NAN, a missing text NULL; text is UTF-8, a boolean 0 or 1. */", "typedef struct {"]
-    for field, cells in zip(fields, program.asked_cells, strict=True):
+    for field, cells in zip(fields, program.cells, strict=True):
         kind = "const char *" if cells.is_text else "double "
         about = ascii_text(cells.column.name).replace("@", r"\u0040")
         lines.append(f"{INDENT}{kind}{field}; /* {about} */")
@@ -132,9 +132,7 @@ def _predict(program: Program, fields: Sequence[str]) -> list[str]:
     ]
     lines += [f"{INDENT}code[{k}] = @_code_{k}(row->{field});" for k, field in enumerate(fields)]
     refusing = [
-        k
-        for k, cells in enumerate(program.asked_cells)
-        if not cells.is_text or REFUSED in (cells.missing, cells.unseen)
+        k for k, cells in enumerate(program.cells) if not cells.is_text or REFUSED in (cells.missing, cells.unseen)
     ]
     if refusing:
         condition = " | ".join(f"code[{k}]" for k in refusing)  # only -1 has the sign

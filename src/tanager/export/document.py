@@ -2,7 +2,7 @@
 
     {"columns": [{"name": "age", "states": 3, "missing": 3, "unseen": 3, "coarse": null, "text": false,
                   "holds": "numbers", "cuts": null or [...], "codes": {cell: state}}],
-     "hidden": 0, "intercept": [...], "missing": "looked up",
+     "intercept": [...], "missing": "looked up",
      "terms": [{"attributes": [0, 2], "steps": [6, 2], "child": null, "table": [...]}],
      "forest": null or {...}, "imputation": null or {...},
      "decision": null or {"losses": [[...]], "price": null, "positive": null, "threshold": 0}}
@@ -21,24 +21,31 @@ import numpy as np
 
 from tanager.additive.forest import Forest
 from tanager.errors import OptionError
-from tanager.export.program import Cells, Program, Term
+from tanager.export.program import Cells, Program
 from tanager.version import __version__
 
 Document = dict[str, Any]
 
 
 def to_document(program: Program) -> Document:
-    """Everything that the probabilities depend on, and nothing about rows."""
+    """Everything that the probabilities depend on, and nothing about rows; arrays are flat lists."""
+    imputation = program.imputation
     return {
         "columns": list(map(_column, program.cells)),
-        "hidden": program.n_hidden,
         "intercept": program.intercept.tolist(),
         "missing": program.missing_rule,
-        "terms": [_term(term) for term in program.terms],
+        "terms": [
+            {"attributes": list(term.attributes), "steps": term.steps, "child": term.child, "table": flat(term.table)}
+            for term in program.terms
+        ],
         "forest": None if program.forest is None else _forest(program.forest),
-        "imputation": _imputation(program),
+        "imputation": None if imputation is None else {key: flat(value) for key, value in imputation.items()},
         "decision": None if program.rule is None else asdict(program.rule),
     }
+
+
+def flat(value: object) -> object:
+    return value.ravel().tolist() if isinstance(value, np.ndarray) else value
 
 
 def _column(cells: Cells) -> Document:
@@ -56,15 +63,6 @@ def _column(cells: Cells) -> Document:
     }
 
 
-def _term(term: Term) -> Document:
-    return {
-        "attributes": list(term.attributes),
-        "steps": term.steps,
-        "child": term.child,
-        "table": term.table.ravel().tolist(),
-    }
-
-
 def _forest(forest: Forest) -> Document:
     return {
         "roots": forest.roots.tolist(),
@@ -74,15 +72,6 @@ def _forest(forest: Forest) -> Document:
         "offsets": forest.offsets.tolist(),
         "left": forest.left.astype(int).tolist(),
         "values": forest.values.tolist(),
-    }
-
-
-def _imputation(program: Program) -> Document | None:
-    """The constants of the rule that averages (`Averaged.constants`); arrays as flat lists."""
-    if program.imputation is None:
-        return None
-    return {
-        key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in program.imputation.items()
     }
 
 
@@ -98,7 +87,7 @@ MISSING_RULES = {
 def describe(program: Program) -> list[str]:
     """Lines without line breaks in ASCII, each for a comment of its own."""
     refused = program.unseen_refused and program.missing_rule != "refused"
-    stated = [column.name for column in program.asked if column.missing_state]
+    stated = [column.name for column in program.columns if column.missing_state]
     lines = [
         f"{MARK} {__version__}: P({ascii_text(program.target.name)} | row),",
         "equal to predict_proba wherever there are probabilities.",
@@ -110,7 +99,7 @@ def describe(program: Program) -> list[str]:
         "Dates and times are numbers of microseconds since 1970, durations of microseconds, in languages without them;",
         "times with a zone are so in UTC.",
     ]
-    changed = [column.name for column in program.asked if column.name in program.missing_cells]
+    changed = [column.name for column in program.columns if column.name in program.missing_cells]
     if changed:
         lines += [
             f"The model was fitted to a preprocessed table. Cells of {_list(changed)} are read as its preprocessing",
@@ -119,7 +108,7 @@ def describe(program: Program) -> list[str]:
         ]
     if program.decision is not None:
         lines += [f"The class given is decided: {ascii_text(str(program.decision))}."]
-    return [*lines, "Columns:", *(f"  {ascii_text(cells.column.name)}: {cells.holds}" for cells in program.asked_cells)]
+    return [*lines, "Columns:", *(f"  {ascii_text(cells.column.name)}: {cells.holds}" for cells in program.cells)]
 
 
 def _list(names: Sequence[str]) -> str:
@@ -137,7 +126,7 @@ LARGEST_WHOLE = 2**53
 
 def refuse_values(program: Program, language: str, *, nul: bool = False, labels: int = LARGEST_WHOLE) -> None:
     """Refuse categories that are whole numbers no double tells apart, labels from a number on, and perhaps NUL."""
-    for column in (*program.asked, program.target):
+    for column in (*program.columns, program.target):
         largest = labels if column is program.target else LARGEST_WHOLE
         for value in (column.name, *column.categories):
             if isinstance(value, int) and not -largest < value < largest:

@@ -29,7 +29,7 @@ def write_onnx(program: Program) -> bytes:
     except ImportError:
         raise OptionError("to='onnx' needs onnx.", hint="pip install 'tanager[onnx]'.") from None
     refuse_values(program, "ONNX", labels=2**63)
-    for column in program.asked:
+    for column in program.columns:
         if column.name in ("", *OUTPUTS):
             raise OptionError(
                 f"ONNX has no input of the name {column.name!r}: it is empty, or the name of an output.",
@@ -62,12 +62,12 @@ class _Graph:
         self.constants: list[Any] = []
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
-        taken = {*(column.name for column in program.asked), *OUTPUTS}
+        taken = {*(column.name for column in program.columns), *OUTPUTS}
         self.names = (f"value {n}" for n in count() if f"value {n}" not in taken)
 
     def build(self) -> None:
         program = self.program
-        raw, zero = [self._code(cells) for cells in program.asked_cells], self.constant(np.int64(0))
+        raw, zero = [self._code(cells) for cells in program.cells], self.constant(np.int64(0))
         codes = [self.op("Max", code, zero) for code in raw]  # a refused row has numbers, which are not given
         total = self._total(codes)
         shares = self.op("Softmax", total, axis=1)

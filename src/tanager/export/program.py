@@ -59,11 +59,6 @@ class Cells:
         return bool(self.column.categories) and isinstance(self.column.categories[0], str)
 
     @property
-    def keys(self) -> tuple[str | float, ...]:
-        """The categories as cells have them."""
-        return tuple(self.codes)[: len(self.column.categories)]
-
-    @property
     def holds(self) -> str:
         """The type of the cells, in a word."""
         return type_of(self.column)
@@ -138,7 +133,7 @@ TAKEN, LEFT_OUT = -2.0, 2.0
 class Program:
     """P(class | row) = softmax(intercept + sum of terms + what the forest adds), of codes of raw values.
 
-    columns         the attributes that are asked for, then `n_hidden` that are nodes only, missing in every row
+    columns         the attributes
     target          the class; its categories are the labels
     missing_rule    what becomes of a row with a missing value, whose code is the number of states:
                     "looked up": every table has an entry for it, the last
@@ -152,7 +147,6 @@ class Program:
     """
 
     columns: tuple[ColumnSchema, ...]
-    n_hidden: int
     target: ColumnSchema
     intercept: Array
     terms: tuple[Term, ...]
@@ -182,7 +176,6 @@ class Program:
         renamed = _rename(columns, rename or {})
         program = cls(
             renamed,
-            len(columns) - len(clf.encoder_.schema.attributes),
             network.columns[-1],
             intercept,
             terms,
@@ -195,14 +188,8 @@ class Program:
         )
         return program._without_idle_columns() if missing_rule == "looked up" else program
 
-    def refusing(self, language: str) -> Program:
+    def refusing(self) -> Program:
         """The program for a language that cannot express its rule: a row with an unknown cell has no probabilities."""
-        if self.n_hidden:
-            raise OptionError(
-                f"the model has hidden nodes, which are missing in every row ({self.columns[-1].name!r}, say), and "
-                f"{language} cannot sum them out.",
-                hint="python and js can.",
-            )
         return replace(self, missing_rule="refused", imputation=None)._without_idle_columns()
 
     @cached_property
@@ -217,19 +204,8 @@ class Program:
     def n_classes(self) -> int:
         return len(self.intercept)
 
-    @property
-    def asked(self) -> tuple[ColumnSchema, ...]:
-        """The columns that a row must have."""
-        return self.columns[: len(self.columns) - self.n_hidden]
-
-    @property
-    def asked_cells(self) -> tuple[Cells, ...]:
-        """The cells that a row must have."""
-        return self.cells[: len(self.asked)]
-
     @cached_property
     def cells(self) -> tuple[Cells, ...]:
-        """Those of all columns, the hidden ones last."""
         return tuple(map(self.cells_of, self.columns))
 
     def cells_of(self, column: ColumnSchema) -> Cells:
@@ -315,8 +291,13 @@ def _rename(columns: Sequence[ColumnSchema], names: object) -> tuple[ColumnSchem
 
 
 def _one_model(clf: TableClassifier) -> LookedUpModel:
-    """The model, if it is a single one."""
+    """The model, if it is a single one whose nodes are all columns."""
     model = clf.model_
+    if len(model.columns) - 1 > len(clf.encoder_.schema.attributes):
+        raise OptionError(
+            f"the network has hidden nodes, {model.columns[-2].name!r} for example, which no export sums out.",
+            hint="save_model keeps any classifier.",
+        )
     if model.kind == "trees" or model.kind == "mixtures":
         raise OptionError(
             "the classifier is a mean of networks, and an export holds one.",

@@ -33,8 +33,7 @@ Factor = tuple[tuple[int, ...], dict[tuple[int, ...], list[float]]]
 def probabilities(model: Model, row: Mapping[str, object]) -> list[float]:
     """P(class | row), in the order of the classes; all nan where the model refuses the row."""
     columns = model["columns"]
-    codes = [encode(column, row[column["name"]]) for column in columns[: len(columns) - model["hidden"]]]
-    codes += [column["states"] for column in columns[len(codes) :]]
+    codes = [encode(column, row[column["name"]]) for column in columns]
     if REFUSED in codes:
         return [nan] * len(model["intercept"])
     if model["missing"] == "looked up" or not any(map(is_missing, columns, codes)):
@@ -65,7 +64,8 @@ def encode(column: Model, cell: object) -> int:
         return int(column["missing"])
     if holds == "nothing":
         return int(column["unseen"])
-    if not isinstance(cell, TYPES[holds]) or (holds in MOMENTS and is_zoned(cell) != MOMENTS[holds]):
+    is_wrong = holds in MOMENTS and (getattr(cell, "tzinfo", None) is not None) != MOMENTS[holds]
+    if is_wrong or not isinstance(cell, TYPES[holds]):
         raise TypeError(f"column {column['name']!r} holds {cell!r}; it held {holds} in training")
     if holds == "text":
         return int(codes.get(cell, column["unseen"]))
@@ -76,10 +76,6 @@ def encode(column: Model, cell: object) -> int:
     if column["cuts"] is None or number in codes:
         return int(codes.get(number, column["unseen"]))
     return bisect_right(column["cuts"], double)
-
-
-def is_zoned(cell: object) -> bool:
-    return getattr(cell, "tzinfo", None) is not None
 
 
 def as_double(number: Any) -> float:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from itertools import product
 from math import ceil, inf, isfinite, log
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,17 +61,12 @@ def write_scorecard(program: Program, double: float = 20.0, even: float = 500.0)
         ["rounding moves a score by at most", "", "", "", ceil(100 * error) / 100],
         ["base score", "", "", "", round(base)],
     ]
-    head += [[f"missing in {name}: {cells}", "", "", "", ""] for name, cells in _missing_by_column(program)]
+    for name, cells in program.missing_cells.items():
+        if cells and name in {column.name for column in program.columns}:
+            head.append([f"missing in {name}: {', '.join(str(as_written(cell)) for cell in cells)}", "", "", "", ""])
     return write_lines(
         [escape_formula(cell) if isinstance(cell, str) else cell for cell in row] for row in (*head, *rows)
     )
-
-
-def _missing_by_column(program: Program) -> Iterator[tuple[str, str]]:
-    """By column, the cells that the preprocessing takes as missing."""
-    for column in program.asked:
-        if cells := program.missing_cells.get(column.name):
-            yield column.name, ", ".join(str(as_written(cell)) for cell in cells)
 
 
 def round_together(exact: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, float]:
@@ -105,7 +99,8 @@ def _rows(program: Program, term: Term, points: NDArray[np.int64]) -> Iterator[l
 def _check_scorecard(program: Program, double: float, even: float) -> None:
     if program.n_classes != 2:
         raise OptionError(
-            f"a scorecard is for two classes; the model has {program.n_classes}.", hint="excel takes any number."
+            f"a scorecard is for two classes; the model has {program.n_classes}.",
+            hint="excel, python and sql take more.",
         )
     if program.decision is not None:
         raise OptionError(
@@ -140,21 +135,6 @@ def write_excel(program: Program, rows: int = N_ROWS) -> bytes:
     return stream.getvalue()
 
 
-def is_empty_workbook(file: Path) -> bool:
-    """Whether a file is a workbook that we made, without a sheet or a cell of "Rows" that somebody added."""
-    try:
-        from openpyxl import load_workbook
-
-        book = load_workbook(io.BytesIO(file.read_bytes()))  # of a file's name it would ask the suffix
-        if book.properties.creator != MARK or book.sheetnames != list(SHEETS):
-            return False
-        return all(
-            cell.value is None or cell.data_type == "f" for row in book["Rows"].iter_rows(min_row=2) for cell in row
-        )
-    except Exception:  # what cannot be read may be anything
-        return False
-
-
 class _Sheets:
     def __init__(self, program: Program, book: Workbook, n_rows: int) -> None:
         self.program, self.n_rows = program, n_rows
@@ -165,7 +145,7 @@ class _Sheets:
     def fill(self) -> None:
         for number, line in enumerate(describe(self.program), start=1):
             _put(self.about, number, 1, line)
-        formulas = [self._list(k, cells) for k, cells in enumerate(self.program.asked_cells)]
+        formulas = [self._list(k, cells) for k, cells in enumerate(self.program.cells)]
         looked_up = self._fill_tables()
         self._head()
         for row in range(2, self.n_rows + 2):
@@ -177,7 +157,7 @@ class _Sheets:
 
     def _head(self) -> None:
         program = self.program
-        names = [column.name for column in program.asked]
+        names = [column.name for column in program.columns]
         labels = [f"P({program.target.name}={label})" for label in program.labels]
         for k, name in enumerate([*names, program.target.name, *labels], start=1):
             _put(self.rows, 1, k, name)
@@ -198,8 +178,8 @@ class _Sheets:
 
         def look_up(same: str) -> str:
             place = f"SUMPRODUCT({same}*(ROW({where})-1))-1"
-            if len(keys) > len(cells.keys):  # after the categories are cells that mean missing
-                place = f"IF({place}>={len(cells.keys)},{missing},{place})"
+            if len(keys) > len(column.categories):  # after the categories are cells that mean missing
+                place = f"IF({place}>={len(column.categories)},{missing},{place})"
             return f"IF(SUMPRODUCT(--{same})=0,{unseen},{place})"
 
         if not keys:
@@ -244,7 +224,7 @@ class _Sheets:
         column, cell = self.program.columns[attribute], f"States!${_letters(attribute + 1)}ROW#"
         if len(term.attributes) == 1 or not column.groups:
             return cell
-        place = len(self.program.asked) + attribute + 2
+        place = len(self.program.columns) + attribute + 2
         for number, code in enumerate(column.coarse_codes.tolist(), start=2):
             self.lists.cell(number, place, code)
         where = f"Lists!{_at(place, 2)}:{_at(place, len(column.coarse_codes) + 1)}"
@@ -253,7 +233,7 @@ class _Sheets:
     def _results(self, row: int, n_terms: int) -> None:
         """Sums to the right of the terms, then their shares; an error in a state goes through to the results."""
         program, first = self.program, n_terms + 2
-        n_classes, n_asked = program.n_classes, len(program.asked)
+        n_classes, n_asked = program.n_classes, len(program.columns)
         for c in range(n_classes):
             parts = "+".join(["0", *(f"{_letters(k + 1)}{row}" for k in range(c, n_terms, n_classes))])
             if len(parts) > 8_000:  # as long as a formula may be
@@ -281,7 +261,7 @@ class _Sheets:
 
     def _decide(self, rule: DecisionRule, row: int, first: int) -> str:
         """Write what each option is expected to cost into "Terms"; the place of the least."""
-        n_classes, n_asked = self.program.n_classes, len(self.program.asked)
+        n_classes, n_asked = self.program.n_classes, len(self.program.columns)
         shares = [f"Rows!{_at(n_asked + 2 + c, row, fixed=True)}" for c in range(n_classes)]
         for k in range(n_classes):
             expected = "+".join(f"{share}*{rule.losses[c][k]!r}" for c, share in enumerate(shares))

@@ -50,7 +50,7 @@ def write_sql(
 def _refuse_columns(program: Program, language: Dialect, dialect: str) -> None:
     """Refuse columns that the engine cannot tell from others, or has no type for."""
     first: dict[str, str] = {}
-    for column in program.asked:
+    for column in program.columns:
         name = column.name
         if not name:
             raise OptionError("SQL has no place for a column without a name.", hint="rename={'': ...} gives it one.")
@@ -87,7 +87,7 @@ class _Query:
         kept = [("top", "top"), *((f"w{c}", f"w{c}") for c in classes)]
         best = " ".join(f"WHEN w{c} = most THEN {c}" for c in classes)
         total = add([f"w{c}" for c in classes])
-        states = [f"s{k}" for k in range(len(self.program.asked))]  # -1 refuses the row
+        states = [f"s{k}" for k in range(len(self.program.columns))]  # -1 refuses the row
         steps = {
             "states": self._states(),
             "sums": [*sums, ("refused", self._extreme(states, greatest=False))],
@@ -113,7 +113,7 @@ class _Query:
     @cached_property
     def _names(self) -> list[str]:
         """The columns of the table that are asked for."""
-        return list(dict.fromkeys([*self.keys, *(column.name for column in self.program.asked)]))
+        return list(dict.fromkeys([*self.keys, *(column.name for column in self.program.columns)]))
 
     @cached_property
     def prefix(self) -> str:
@@ -163,13 +163,13 @@ class _Query:
         """The state of every cell, and the coarse one where a pair looks at it."""
         pairs = [term.attributes for term in self.program.terms if len(term.attributes) > 1]
         paired = {attribute for attributes in pairs for attribute in attributes}
-        columns = list(enumerate(self.program.asked))
+        columns = list(enumerate(self.program.columns))
         codes = [(f"s{k}", column) for k, column in columns]
         codes += [(f"c{k}", column.coarse) for k, column in columns if k in paired and column.groups]
         states = [(code, self._state(self.program.cells_of(column))) for code, column in codes]
         if len(states) + len(self.keys) > self.dialect.most_columns:
             raise OptionError(
-                f"the model looks at {len(self.program.asked):,} columns, too many for one SELECT.",
+                f"the model looks at {len(self.program.columns):,} columns, too many for one SELECT.",
                 hint="python, js and c take any number.",
             )
         return states
@@ -190,7 +190,7 @@ class _Query:
             questions += [
                 f"WHEN {value} = {dialect.number(float(key))} THEN {code}" for key, code in cells.codes.items()
             ]
-            state = ask_bin([dialect.number(cut) for cut in column.cuts], value)
+            state = choose(list(map(str, range(len(column.cuts) + 1))), list(map(dialect.number, column.cuts)), value)
         else:
             keys = sorted(cells.codes.items())
             texts = [dialect.text(key) if isinstance(key, str) else dialect.number(float(key)) for key, _ in keys]
@@ -403,15 +403,7 @@ class SQLite(Dialect):
         return f"CAST({column} AS REAL)"
 
     def look_up(self, values: Sequence[float], index: str) -> str:
-        return self._halve(values, index, 0)
-
-    def _halve(self, values: Sequence[float], index: str, first: int) -> str:
-        """A binary search; no comparison between equal values."""
-        if all(value == values[0] for value in values):
-            return self.addend(values[0])
-        half = len(values) // 2
-        low, high = self._halve(values[:half], index, first), self._halve(values[half:], index, first + half)
-        return f"CASE WHEN {index} < {first + half} THEN {low} ELSE {high} END"
+        return choose(list(map(self.addend, values)), list(map(str, range(1, len(values)))), index)
 
     def extreme(self, values: Sequence[str], greatest: bool) -> str:
         return f"{'max' if greatest else 'min'}({', '.join(values)})"
@@ -490,13 +482,13 @@ def among(code: str, states: Sequence[int]) -> str:
     return " OR ".join(runs) or "1 = 0"
 
 
-def ask_bin(cuts: Sequence[str], value: str, first: int = 0) -> str:
-    """The number of cuts at or below a value, by binary search."""
-    if not cuts:
-        return str(first)
-    half = len(cuts) // 2
-    low, high = ask_bin(cuts[:half], value, first), ask_bin(cuts[half + 1 :], value, first + half + 1)
-    return f"CASE WHEN {value} < {cuts[half]} THEN {low} ELSE {high} END"
+def choose(results: Sequence[str], bounds: Sequence[str], value: str) -> str:
+    """The result after all the bounds at or below a value, by binary search; equal results need no comparison."""
+    if all(result == results[0] for result in results):
+        return results[0]
+    half = len(results) // 2
+    low, high = choose(results[:half], bounds[: half - 1], value), choose(results[half:], bounds[half:], value)
+    return f"CASE WHEN {value} < {bounds[half - 1]} THEN {low} ELSE {high} END"
 
 
 def ask_category(keys: Sequence[tuple[str, int]], value: str, unseen: int) -> str:

@@ -20,7 +20,7 @@ from tanager.export.document import MARK
 from tanager.export.onnx import write_onnx
 from tanager.export.program import Program
 from tanager.export.scripts import write_javascript, write_python
-from tanager.export.sheets import is_empty_workbook, write_excel, write_scorecard
+from tanager.export.sheets import write_excel, write_scorecard
 from tanager.export.sql import write_sql
 from tanager.files.paths import OutputKind, atomic_write, begins_with, check_writable
 from tanager.registry import check_option
@@ -32,7 +32,7 @@ class Target:
 
     write   turns a program, and options of the language, into the content of a file
     suffix  of such a file
-    opening what stands before our mark in such a file, a regular expression; None where it is a workbook
+    opening what stands before our mark in such a file, a regular expression; None where somebody may have filled it in
     rules   whether it can sum unknown cells out and average over them; else rows with one are refused
     """
 
@@ -70,7 +70,10 @@ def write_export(
     target = TARGETS[check_option("to", to, TARGETS)]
     if path is not None:
         check_writable(path)
-    content = target.write(_program(clf, to, rename), **_options(to, target, options))
+    program = Program.of(clf, rename)
+    if not target.rules and program.missing_rule != "looked up":
+        program = program.refusing()
+    content = target.write(program, **_options(to, target, options))
     if path is None:
         return content
     with atomic_write(path) as stream:
@@ -93,16 +96,11 @@ def _model(clf: object) -> TableClassifier:
 
 
 def export_kind(to: str) -> OutputKind:
-    """The kind of file that `tanager export` writes: one that begins with our mark, or a workbook nobody filled in."""
+    """The kind of file that `tanager export` writes, and may replace: one that begins with our mark."""
     opening = TARGETS[to].opening
     if opening is None:
-        return OutputKind(f"an empty workbook of `tanager export --to {to}`", is_empty_workbook)
+        return OutputKind("a file that this command may replace", lambda file: False)
     return OutputKind(f"an export of `tanager export --to {to}`", begins_with(b"(?:" + opening + b")" + MARK.encode()))
-
-
-def _program(clf: TableClassifier, to: str, rename: Mapping[str, str] | None) -> Program:
-    program, target = Program.of(clf, rename), TARGETS[to]
-    return program if target.rules or program.missing_rule == "looked up" else program.refusing(to)
 
 
 def _options(to: str, target: Target, options: Mapping[str, object]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tanager.additive.document import effect_parts, read_effect_parts
 from tanager.additive.model import AdditiveModel
 from tanager.edits.edit import DIRECTIONS, WHATS, Bound, Direction, Edit, Edits, Revision, What
-from tanager.files.json_file import document_kind, parse_json, read_document, write_json
+from tanager.files.json_file import parse_json, read_document, write_json
 from tanager.files.model_documents import read_posterior, read_quality, write_posterior, write_quality
 from tanager.missing.rule import MissingRule
 from tanager.network.document import (
@@ -41,7 +41,6 @@ from tanager.version import __version__
 
 EDITS_FORMAT = 1
 """Number of the form above. A file of another number is refused."""
-EDITS = document_kind("edits of Tanager", "model")
 MOST_EDITS = 10_000
 FIELDS = {"from": "start", "to": "end", "states": "states", "direction": "direction", "of": "of"}
 """Keys of an edit that may be absent, and the fields of `Edit` that they hold."""

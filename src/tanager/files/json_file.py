@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from tanager.check.preprocessing import Recipe
 from tanager.errors import FileError, TanagerError
-from tanager.files.paths import OutputKind, atomic_write, begins_with, check_readable, reason
-from tanager.network.document import DocumentError, Json, check_form, shorten
+from tanager.files.paths import PIECE, OutputKind, atomic_write, begins_with, check_readable, reason
+from tanager.network.document import DocumentError, Json, check_form
 from tanager.version import __version__
 
 LARGEST_FILE = 1 << 28
 """Bytes. Checked before a file is read, and before one is written that could not be read again."""
-PIECE = 1 << 20
-LONGEST_PROBLEM, LONGEST_WHOLE = 400, 20
-"""Characters of a message about a file, whose names and texts may be as long as it is, and of a whole number."""
+LONGEST_PROBLEM = 400
+"""Characters of a message about a file, whose names and texts may be as long as it is."""
 RECIPE_FORMAT = 1
 """Number of the form of a recipe file. A file of another number is refused."""
 
@@ -54,26 +54,14 @@ def write_document(path: str | os.PathLike[str], kind: str, content: bytes) -> N
 
 
 def parse_json(content: bytes) -> Json:
-    """The JSON document in a file; no NaN, no infinity, no whole number of more than 64 bits, and every key once."""
+    """The JSON document in a file, without NaN and infinity."""
 
     def refuse_constant(name: str) -> NoReturn:
         raise DocumentError(f"it holds the number {name}")
 
-    def whole(digits: str) -> int:
-        if len(digits) > LONGEST_WHOLE:
-            raise DocumentError(f"it holds a whole number of {len(digits):,} digits, more than 64 bits")
-        return int(digits)
-
-    def once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            repeated = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-            raise DocumentError(f"it has the key {shorten(repeated)} twice in one object")
-        return found
-
     try:
         text = content.decode(json.detect_encoding(content))
-        document: Json = json.loads(text, parse_constant=refuse_constant, parse_int=whole, object_pairs_hook=once)
+        document: Json = json.loads(text, parse_constant=refuse_constant)
         if "\\ud" in text.lower():  # perhaps half of a surrogate pair
             json.dumps(document, ensure_ascii=False).encode()
     except UnicodeDecodeError:
@@ -156,13 +144,12 @@ def load_recipe(path: str | os.PathLike[str]) -> Recipe:
 def _read(file: Path, kind: str) -> bytes:
     """The content; neither a long file nor a stream without an end is read beyond the limit."""
     if file.stat().st_size <= LARGEST_FILE:
-        content = bytearray()
         with file.open("rb") as stream:
             # A piece at a time: to ask for the limit at once would take that much memory.
-            while len(content) <= LARGEST_FILE and (piece := stream.read(PIECE)):
-                content += piece
+            pieces = iter(partial(stream.read, PIECE), b"")
+            content = b"".join(islice(pieces, LARGEST_FILE // PIECE + 1))
         if len(content) <= LARGEST_FILE:
-            return bytes(content)
+            return content
     raise DocumentError(f"it is longer than the {_mebibytes(LARGEST_FILE)} a {kind} may have")
 
 

@@ -4,8 +4,7 @@ quality    {"split": "5 folds", "digest": "9f86...", "base_rate": [0.6, 0.4],
             "measures": {"accuracy": [0.98, 0.97, 0.99, 0.6], ...}, "confusion": [[59, 1], [1, 39]],
             "confidence": 0.97, "calibration_error": 0.01,
             "probabilities": [[0.9, 0.1], ...], "class_codes": [0, ...], "folds": [0, ...]}
-decision   {"classes": [...], "costs": [[0, 1], [10, 0]], "ask": null}
-trace      {"kind": "EMTrace", "iterations": 7, ...}: what a parameter learner did
+decision   {"costs": [[0, 1], [10, 0]], "ask": null}
 posterior  {"kind": "dirichlet", "rows": [...]} or {"kind": "reference", ...}
 
 A measure has its value, the ends of its interval and the value of the base rate, null where there is none. Of at most
@@ -18,32 +17,28 @@ mean and a factor of the covariance of their weights, whose lines are whole numb
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from tanager.additive.model import AnyModel
 from tanager.arrays import Array
 from tanager.decide import CostDecision, Decision, ThresholdDecision
-from tanager.decide.decision import CostTable, read_costs, read_price
-from tanager.metrics import Measures, Predictions, Quality, confusion_matrix, measure, measure_calibration
+from tanager.decide.decision import read_costs, read_price
+from tanager.metrics import Measures, Predictions, Quality
 from tanager.metrics.quality import MAX_ROWS_KEPT, finite
 from tanager.network.document import (
     DocumentError,
     Json,
     array,
     arrays,
-    from_json,
     integers,
     mapping,
     sequence,
     shorten,
     text,
-    to_json,
 )
-from tanager.parameters.protocol import ParameterTrace
 from tanager.table.schema import Category, ColumnSchema
 from tanager.uncertainty.dirichlet import DirichletPosterior
 from tanager.uncertainty.posterior import AnyPosterior
@@ -109,7 +104,8 @@ def read_quality(document: Json, classes: NDArray[np.generic]) -> Quality | None
         text(content["digest"], "quality.digest"),
         _read_event(content.get("event"), classes),
     )
-    _check_quality(quality)
+    if len(quality.split) > LONGEST_SPLIT or not quality.n_rows or n_rows != min(quality.n_rows, MAX_ROWS_KEPT):
+        raise DocumentError("quality must hold as many probabilities as confusion has rows, and some")
     return quality
 
 
@@ -158,90 +154,26 @@ def _measures(document: Json) -> tuple[Measures, Measures, Measures, Measures]:
     return value, low, high, base
 
 
-def _check_quality(quality: Quality) -> None:
-    """Values that follow from others are as they do; all of them do where all predictions are kept."""
-    kept, n_rows = quality.predictions, quality.n_rows
-    if len(quality.split) > LONGEST_SPLIT or not n_rows or len(kept.class_codes) != min(n_rows, MAX_ROWS_KEPT):
-        raise DocumentError("quality must hold as many probabilities as confusion has rows, and some")
-    p, codes = kept.probabilities, kept.class_codes
-    pairs: list[tuple[ArrayLike, ArrayLike]] = [(quality.measures.accuracy, np.trace(quality.confusion) / n_rows)]
-    if n_rows <= MAX_ROWS_KEPT:
-        pairs += [
-            (quality.measures, measure(p, codes)),
-            (quality.base, measure(np.broadcast_to(quality.base_rate, p.shape), codes)),
-            (quality.confusion, confusion_matrix(p, codes)),
-            (quality.confidence, p.max(axis=1).mean()),
-            (quality.calibration_error, measure_calibration(p, codes, quality.classes).expected_error),
-        ]
-    if not all(np.allclose(one, other, rtol=CLOSE, atol=CLOSE, equal_nan=True) for one, other in pairs):
-        raise DocumentError("quality holds measures that are not those of its probabilities")
-
-
 def write_decision(decision: Decision | None, classes: NDArray[np.generic]) -> Json:
     """The decision of a model of these classes, or null."""
     if decision is None:
         return None
     decision.check(classes)
-    labels = to_json(list(decision.classes), "decision_", {})
-    return {"classes": labels, **cast(dict[str, Json], decision.to_dict())}
+    return cast(dict[str, Json], decision.to_dict())
 
 
 def read_decision(document: Json, classes: NDArray[np.generic]) -> Decision | None:
     """The decision that `write_decision` wrote for a model of these classes."""
     if document is None:
         return None
-    content = mapping(document, "decision")
-    labels = from_json(content.get("classes"), "decision.classes", {})
-    known = cast(tuple[Category, ...], tuple(classes.tolist()))
-    if labels != list(known):
-        raise DocumentError(f"decision.classes are {shorten(str(labels))}, expected {shorten(str(list(known)))}")
+    content, known = mapping(document, "decision"), cast(tuple[Category, ...], tuple(classes.tolist()))
     if "threshold" not in content:
-        return CostDecision(known, _costs(content.get("costs"), known), read_price(content.get("ask")))
-    positive, threshold = content.get("positive"), content["threshold"]
-    if type(positive) is not int or not 0 <= positive < len(known):
-        raise DocumentError(f"decision.positive must be the place of a class, got {shorten(positive)}")
-    if type(threshold) not in (int, float) or not 0 <= cast(float, threshold) < 2:
-        raise DocumentError(f"decision.threshold must be a probability, got {shorten(threshold)}")
-    return ThresholdDecision(known, known[positive], float(cast(float, threshold)))
-
-
-def _costs(document: Json, classes: tuple[Category, ...]) -> CostTable:
-    return read_costs(array(document, 2, "decision.costs"), classes)
-
-
-def write_trace(trace: ParameterTrace) -> Json:
-    """The fields of a trace; one of them may be a trace too."""
-    document: dict[str, Json] = {"kind": type(trace).__name__}
-    for field in fields(trace):
-        if not field.compare:  # seconds: a file is the same whatever the machine
-            continue
-        value = getattr(trace, field.name)
-        is_trace = isinstance(value, ParameterTrace)
-        document[field.name] = {"trace": write_trace(value)} if is_trace else to_json(value, "trace_", {})
-    return document
-
-
-def read_trace(document: Json) -> ParameterTrace:
-    """The trace that was written; a DocumentError says what is wrong with it."""
-    content = mapping(document, "trace.parameters")
-    kinds = {kind.__name__: kind for kind in _kinds(ParameterTrace)}
-    kind = kinds[text(content.get("kind"), "trace.parameters.kind", tuple(kinds))]
-    names = [field.name for field in fields(kind) if field.compare]
-    if set(content) != {"kind", *names}:
-        raise DocumentError(f"trace.parameters must hold {', '.join(names) or 'nothing'} of a {kind.__name__}")
-    return kind(**{name: _value(content[name]) for name in names})
-
-
-def _value(document: Json) -> object:
-    match document:
-        case {"trace": inner}:
-            return read_trace(cast(Json, inner))
-    return from_json(document, "trace.parameters", {})
-
-
-def _kinds(kind: type[ParameterTrace]) -> list[type[ParameterTrace]]:
-    """The kind itself and all that are made of it."""
-    return [kind, *(inner for each in kind.__subclasses__() for inner in _kinds(each))]
+        costs = read_costs(array(content.get("costs"), 2, "decision.costs"), known)
+        return CostDecision(known, costs, read_price(content.get("ask")))
+    positive, (threshold,) = content.get("positive"), array([content["threshold"]], 1, "decision.threshold")
+    if type(positive) is not int or not 0 <= positive < len(known) or not 0 <= threshold < 2:
+        raise DocumentError("decision must have the place of a class as 'positive', and a probability as 'threshold'")
+    return ThresholdDecision(known, known[positive], float(threshold))
 
 
 def write_posterior(posterior: AnyPosterior | None) -> dict[str, Json]:

@@ -3,7 +3,7 @@
     {"format": 3, "versions": {...}, "classifier": "TANClassifier", "options": {...},
      "named": true, "hidden": 0, "class_dtype": "<U9", "class_count": [50.0, 50.0], "columns": [...],
      "parents": [...], "tables": [...], "imputation": null, "recipe": {...}, "structure_score": -12.5,
-     "trace": {"structure": [...], "parameters": {...}}, "quality": null, "decision": null, "issues": []}
+     "trace": {"part": "Trace", "options": {...}}, "quality": null, "decision": null, "issues": []}
 
 "columns", "parents" and "tables" are those of the network (`tanager.network.document`), the class last; the columns
 before it, as many as "hidden" says, are nodes only. In place of "parents" and "tables" an additive model has
@@ -11,9 +11,9 @@ before it, as many as "hidden" says, are nodes only. In place of "parents" and "
 mean of all trees has "trees": the log weights of having no parent ("alone", null for trees) and of "edges" at
 [parent][child], and "members" (`tanager.network.mixture`). "class_count" are the training rows of each class.
 "imputation" says what an unknown cell may hold (`missing.average`); null where nothing is averaged over.
-"structure_score", and "gain" and "score" of a step, are null where nothing was scored. "recipe" is the preprocessing
+"structure_score" is null where nothing was scored. "recipe" is the preprocessing
 (`tanager.check`); "issues" are those of high severity that it found in the training table.
-`tanager.files.model_documents` describes "quality", "decision", the parameters of the trace and "posterior",
+`tanager.files.model_documents` describes "quality", "decision" and "posterior",
 `tanager.files.edits_file` "edits"; a model without one of the last two has no such key.
 """
 
@@ -22,9 +22,8 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import sklearn
@@ -53,12 +52,11 @@ from tanager.files.model_documents import (
     read_decision,
     read_posterior,
     read_quality,
-    read_trace,
     write_decision,
     write_posterior,
     write_quality,
-    write_trace,
 )
+from tanager.files.trusted_types import with_subclasses
 from tanager.metrics import Quality
 from tanager.missing.average import LARGEST_CORRECTION, MISSING, N_DRAWS, Imputation, choose_rule, learn_imputation
 from tanager.missing.rule import MissingRule
@@ -111,6 +109,12 @@ FORMS = {
 """The key that tells the kind of a model, and the keys of that kind."""
 MAX_LABEL_BYTES = 1 << 28
 LABEL_KINDS = tuple("biufUTMO")
+PLAIN_OPTIONS: dict[str, tuple[type, ...]] = {
+    "device": (str, type(None)),
+    "n_jobs": (int, type(None)),
+    "random_state": (int, type(None)),
+    "verbose": (int, bool),
+}
 REMEDY = "fit it again: tanager fit TABLE -o MODEL"
 
 
@@ -204,7 +208,7 @@ def to_document(
         "imputation": _write_imputation(clf.missing_rule_),
         "recipe": recipe.to_dict(),
         "structure_score": to_json(getattr(clf, "structure_score_", None), "structure_score_", {}),
-        "trace": _write_trace(clf.trace_),
+        "trace": to_json(clf.trace_, "trace_", _traces()),
         "quality": write_quality(clf.quality_ if quality is None else quality),
         "decision": write_decision(clf.decision_, clf.classes_),
         "issues": list(clf.issues_),
@@ -241,7 +245,7 @@ def from_document(document: Json) -> TableClassifier:
             model, imputation_of_0_2(model, content["filling"], clf.class_count_), clf.missing
         )
     clf.model_ = model
-    clf.trace_ = _read_trace(content["trace"])
+    clf.trace_ = _read_trace(content["trace"], form == "effects")
     score = _number_or_null(from_json(content["structure_score"], "structure_score", {}), "structure_score")
     if isinstance(clf, BayesianNetworkClassifier):
         clf.structure_score_ = score
@@ -343,25 +347,19 @@ def _read_imputation(columns: Sequence[ColumnSchema], document: Json) -> Imputat
     return imputation
 
 
-def _write_trace(trace: Trace | AdditiveTrace) -> Json:
-    if isinstance(trace, AdditiveTrace):
-        return {"structure": [], "parameters": write_trace(trace)}
-    steps: list[Json] = [to_json(asdict(step), "trace_", {}) for step in trace.structure]
-    return {"structure": steps, "parameters": write_trace(trace.parameters)}
+def _traces() -> dict[str, type]:
+    """The classes of what a search and an optimiser leave, by name."""
+    return {kind.__name__: kind for kind in (Trace, Step, *with_subclasses(ParameterTrace))}
 
 
-def _read_trace(document: Json) -> Trace | AdditiveTrace:
-    trace = mapping(document, "trace")
-    steps = tuple(map(_read_step, sequence(trace.get("structure"), "trace.structure")))
-    parameters = read_trace(trace.get("parameters"))
-    return parameters if isinstance(parameters, AdditiveTrace) else Trace(steps, parameters)
-
-
-def _read_step(document: Json) -> Step:
-    match from_json(document, "trace.structure", {}):
-        case {"action": str(action), "gain": gain, "score": score}:
-            return Step(action, *(_number_or_null(each, "the gain or score of a step") for each in (gain, score)))
-    raise DocumentError("trace.structure must hold steps with an action, a gain and a score")
+def _read_trace(document: Json, additive: bool) -> Trace | AdditiveTrace:
+    found: Any = from_json(document, "trace", _traces())
+    match found:
+        case AdditiveTrace() if additive:
+            return found
+        case Trace(tuple(steps), ParameterTrace()) if not additive and set(map(type, steps)) <= {Step}:
+            return found
+    raise DocumentError(f"trace must hold what was done to learn the model, got {shorten(document)}")
 
 
 def _number_or_null(value: object, where: str) -> float | None:
@@ -423,39 +421,26 @@ def _read_classifier(name: Json, options: Json, additive: bool) -> TableClassifi
 
 def _check_options(clf: TableClassifier) -> None:
     """Check the options as `fit` does; predictions rely on some of them."""
-    options, additive = clf.get_params(deep=False), isinstance(clf, AdditiveClassifier)
+    options = clf.get_params(deep=False)
+    for key, valid in PLAIN_OPTIONS.items():
+        if key in options and type(options[key]) not in valid:
+            words = " or ".join(kind.__name__ for kind in valid)
+            raise DocumentError(f"options.{key} is {shorten(options[key])}, expected {words}")
+    choose_discretizer(options["discretizer"])
+    check_class_weight(options["class_weight"])
     if isinstance(clf, AdditiveClassifier):
         check_options(clf.pairs, clf.trees, clf.missing, clf.handle_unknown)
+        return
     checks: dict[str, Callable[[object], object]] = {
         "structure": lambda value: resolve("structure", value, STRUCTURES, "learn"),
         "criterion": lambda value: value is None or resolve("criterion", value, SCORES, "check_options"),
         "parameters": lambda value: resolve("parameters", value, PARAMETERS, "learn"),
-        "discretizer": choose_discretizer,
         "engine": lambda value: check_option("engine", value, ENGINES),
-        "missing": lambda value: additive or check_option("missing", value, MISSING),
-        # Files of 0.2 say "marginalize".
-        "handle_unknown": lambda value: (
-            additive
-            or clf.set_params(
-                handle_unknown=check_option(
-                    "handle_unknown", "average" if value == "marginalize" else value, ["average", "error"]
-                )
-            )
-        ),
-        "class_weight": check_class_weight,
+        "missing": lambda value: check_option("missing", value, MISSING),
+        "handle_unknown": lambda value: check_option("handle_unknown", value, ["average", "error"]),
     }
-    for key, valid in (
-        ("device", (str, type(None))),
-        ("n_jobs", (int, type(None))),
-        ("random_state", (int, type(None))),
-        ("verbose", (int, bool)),
-    ):
-        if key in options and type(options[key]) not in valid:
-            words = " or ".join(kind.__name__ for kind in valid)
-            raise DocumentError(f"options.{key} is {shorten(options[key])}, expected {words}")
-    for key, check in checks.items():
-        if key in options:
-            check(options[key])
+    for key in checks.keys() & options.keys():
+        checks[key](options[key])
 
 
 def _public(room: ModuleType, base: type) -> dict[str, type]:
@@ -490,20 +475,22 @@ def is_network_of_0_2(document: Json) -> bool:
 
 
 def as_format_3(document: Json) -> Json:
-    """The document with today's keys, without the trace of its learner and without options that learners have lost."""
+    """The document with today's keys, without its trace and without options that learners have lost."""
     content = mapping(document, "the document")
-    trace, options = mapping(content.get("trace"), "trace"), mapping(content.get("options"), "options")
+    options = mapping(content.get("options"), "options")
     parameters = options.get("parameters")
     if isinstance(parameters, dict) and parameters.get("part") == "Conditional":
         inner = mapping(parameters.get("options"), "options.parameters")
         kept: dict[str, Json] = {key: value for key, value in inner.items() if key != "penalty"}
         options = {**options, "parameters": {**parameters, "options": kept}}
+    if options.get("handle_unknown") == "marginalize":
+        options = {**options, "handle_unknown": "average"}
     return {
         "subsumption": [],
         **content,
         "format": MODEL_FORMAT,
         "options": options,
-        "trace": {**trace, "parameters": {"kind": ParameterTrace.__name__}},
+        "trace": to_json(Trace((), ParameterTrace()), "trace", _traces()),
     }
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import isfinite
+from math import isfinite, prod
 from typing import TypeVar
 
 import numpy as np
@@ -22,14 +22,15 @@ from tanager.structure.dag import Dag
 from tanager.table.schema import MISSING_LABEL, Category, ColumnSchema
 
 Value = TypeVar("Value")
+FileTable = tuple[tuple[str, ...], NDArray[np.float64]]
+"""The parents of a node and its cells, as in `FileNode`."""
 
 LARGEST_GAP = 1e-3
 """Greatest distance from one of the sum of a row of probabilities, which is then divided by it."""
 ROUNDING = 1e-12
 """A row this near to one is left as it is, bit by bit."""
-FREE_CELLS = 1 << 20
-"""Cells of all tables that a file may ask for in a few words (a default for all rows); beyond them, one for each of
-its characters."""
+MOST_CELLS = 1 << 60
+"""From here on the number of cells of a table is no longer told."""
 BOUND = r"[-+]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
 LOWER_BOUND = re.compile(rf"(?:\[|>= )(?P<low>{BOUND})")
 
@@ -48,46 +49,30 @@ class FileNode:
     cells: NDArray[np.float64]
     any_scale: bool = False
 
-    def rows(self) -> list[list[float]]:
-        """One distribution for each parent configuration."""
-        rows: list[list[float]] = self.cells.reshape(-1, len(self.states)).tolist()
-        return rows
+
+def add_once(known: dict[str, Value], name: str, value: Value) -> None:
+    """Keep the states or the table of a node, which a file gives once."""
+    if name in known:
+        raise DocumentError(f"it describes the node {plain(name)!r} twice")
+    known[name] = value
 
 
-class NodeList:
-    """The nodes of a file, in the order of their descriptions: each has one, and one table."""
-
-    def __init__(self, any_scale: bool = False) -> None:
-        self.states: dict[str, tuple[str, ...]] = {}
-        self._tables: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
-        self._any_scale = any_scale
-
-    def describe(self, name: str, states: Iterable[str]) -> None:
-        self._add(self.states, name, tuple(states))
-
-    def add_table(self, name: str, parents: Iterable[str], cells: NDArray[np.float64]) -> None:
-        self._add(self._tables, name, (tuple(parents), cells))
-
-    def _add(self, known: dict[str, Value], name: str, value: Value) -> None:
-        if name in known:
-            raise DocumentError(f"it describes the node {plain(name)!r} twice")
-        known[name] = value
-
-    def finish(self) -> list[FileNode]:
-        absent = [name for name in self.states if name not in self._tables]
-        if absent:
-            raise DocumentError(f"node {plain(absent[0])!r} has no table; the file may have been cut short")
-        return [FileNode(name, states, *self._tables[name], self._any_scale) for name, states in self.states.items()]
+def file_nodes(
+    states: dict[str, tuple[str, ...]], tables: dict[str, FileTable], any_scale: bool = False
+) -> list[FileNode]:
+    """The nodes in the order of their descriptions; each must have a table."""
+    absent = [name for name in states if name not in tables]
+    if absent:
+        raise DocumentError(f"node {plain(absent[0])!r} has no table; the file may have been cut short")
+    return [FileNode(name, states[name], *tables[name], any_scale) for name in states]
 
 
-def nodes_of(network: Network) -> list[FileNode]:
-    """The nodes; every state is the text that stands for it."""
-    nodes = []
-    for node, name in enumerate(network.nodes):
-        states = state_texts(network.columns[node])
-        _refuse_repeated(states, f"in words, node {name!r} has the state")
-        nodes.append(FileNode(name, states, network.parents[name], network.tables[node].ravel()))
-    return nodes
+def file_states(network: Network) -> dict[str, tuple[str, ...]]:
+    """The states of each node as the texts that stand for them, which must differ."""
+    states = {name: state_texts(column) for name, column in zip(network.nodes, network.columns, strict=True)}
+    for name, labels in states.items():
+        _refuse_repeated(labels, f"in words, node {name!r} has the state")
+    return states
 
 
 def state_texts(column: ColumnSchema) -> tuple[str, ...]:
@@ -119,29 +104,12 @@ def network_of(nodes: Sequence[FileNode]) -> Network:
     refuse_cycle("the edges", ((parent, child) for child, above in enumerate(parents) for parent in above), names)
     n_states = [column.n_states for column in columns]
     for child, node in enumerate(nodes):
-        budget = CellBudget(len(node.cells))
-        expected = budget.spend(names[child], [n_states[parent] for parent in parents[child]], n_states[child])
+        expected = prod(n_states[member] for member in (child, *parents[child]))
         if len(node.cells) != expected:
-            raise DocumentError(f"the table of {names[child]!r} has {len(node.cells)} cells, expected {expected}")
+            number = expected if expected < MOST_CELLS else "more than a file can hold"
+            raise DocumentError(f"the table of {names[child]!r} has {len(node.cells)} cells, expected {number}")
     tables = [_ascending(_normalized(names[child], node), parents[child], n_states) for child, node in enumerate(nodes)]
     return Network(tuple(columns), Dag(tuple(map(tuple, parents))), tuple(tables))
-
-
-class CellBudget:
-    """The number of cells that the tables of a file may have, by its length; it is checked before they are made."""
-
-    def __init__(self, length: int) -> None:
-        self._left = max(length, FREE_CELLS)
-
-    def spend(self, name: str, parent_states: Iterable[int], n_states: int) -> int:
-        """The cells of the table of a node, which are then taken."""
-        size = n_states
-        for states in (1, *parent_states):
-            size *= states
-            if size > self._left:
-                raise DocumentError(f"the table of {name!r} asks for more cells than a file of its length may have")
-        self._left -= size
-        return size
 
 
 def cells_of(words: Iterable[str], name: str) -> NDArray[np.float64]:
@@ -227,8 +195,6 @@ ESCAPE = re.compile(r"_0x(?P<code>[0-9A-F]{2,6})?_")
 AMBIGUOUS = r"_(?=0x)"
 NOT_IN_WORD = re.compile(rf"{AMBIGUOUS}|^[0-9]|[^A-Za-z0-9_]")
 NOT_IN_QUOTES = re.compile(rf'{AMBIGUOUS}|["\\]|[^ -~]')
-# XML has no control characters; its readers strip texts and join blanks.
-NOT_IN_XML = re.compile(rf"{AMBIGUOUS}|[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]|[^\S ]|^ | $| (?= )")
 INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 """A whole number that 64 bits hold; a longer one is a text."""
 
@@ -248,11 +214,6 @@ def word_or_integer(text: str, keywords: Collection[str] = ()) -> str:
 def quoted(text: str) -> str:
     """The text between double quotes: ASCII, without quotes and backslashes."""
     return f'"{_escape(text, NOT_IN_QUOTES)}"'
-
-
-def xml_text(text: str) -> str:
-    """The text as an XML element may hold it (its < and & are the XML writer's business)."""
-    return _escape(text, NOT_IN_XML)
 
 
 def plain(text: str) -> str:

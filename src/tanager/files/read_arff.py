@@ -14,22 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tanager.errors import FileError
-from tanager.files.compressed import open_text
-from tanager.files.paths import reason
+from tanager.files.paths import open_text, reason
 
 # No repetition gives back what it took, so that the time to read a line is in proportion to its length.
 QUOTED = r"""'(?P<single>(?:[^'\\]|\\.)*+)'|"(?P<double>(?:[^"\\]|\\.)*+)\""""
 ATTRIBUTE = re.compile(rf"@attribute\s++(?:{QUOTED}|(?P<bare>[^\s'\"{{][^\s{{]*+))\s*+(?P<type>\S.*)", re.IGNORECASE)
 CELL = re.compile(rf"\s*+(?:{QUOTED}|(?P<bare>(?:[^,\t'\"\s][^,\t]*+)?+))[ \r]*+(?P<end>\t *+,|,|\t|$)")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-DATES = {
-    "yyyy-MM-dd": "%Y-%m-%d",
-    "yyyy-MM-dd'T'HH:mm:ss": "%Y-%m-%dT%H:%M:%S",
-    "yyyy-MM-dd HH:mm:ss": "%Y-%m-%d %H:%M:%S",
-}
-"""Patterns of dates, Weka's own among them, in the notation of strptime."""
-DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
-Kind = Literal["numeric", "integer", "string", "nominal", "date"]
+DATE = "yyyy-MM-dd"
+Kind = Literal["numeric", "integer", "string", "nominal", "date", "datetime"]
 KINDS: dict[str, Kind] = {"numeric": "numeric", "real": "numeric", "integer": "integer", "string": "string"}
 DATA = re.compile(r"^[ \t]*@data\b[^\n]*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
 
@@ -40,12 +33,11 @@ class ArffError(Exception):
 
 @dataclass(frozen=True)
 class Attribute:
-    """A line of the header. `values` are a nominal attribute's, in order; `date_format` is in strptime's notation."""
+    """A line of the header. `values` are a nominal attribute's, in order."""
 
     name: str
     kind: Kind
     values: tuple[str, ...] = ()
-    date_format: str = ""
 
 
 class Cell(NamedTuple):
@@ -132,9 +124,8 @@ def _convert(column: pa.Array, attribute: Attribute) -> pa.Array:
         if codes.null_count > column.null_count:
             raise pa.ArrowInvalid("not a value that is declared")
         return pa.DictionaryArray.from_arrays(codes, values)
-    if attribute.kind == "date":
-        moments = pc.strptime(column, format=attribute.date_format, unit="us")
-        return moments if "%H" in attribute.date_format else moments.cast(pa.date32())
+    if attribute.kind in ("date", "datetime"):
+        return column.cast(pa.date32() if attribute.kind == "date" else pa.timestamp("us"))
     if attribute.kind == "string":
         return column
     numbers = column.cast(pa.float64())
@@ -177,11 +168,11 @@ def _read_attribute(words: str, number: int) -> Attribute:
     kind = declared.split()[0].lower()
     if declared.startswith("{"):
         return Attribute(name, "nominal", values=_read_values(name, declared, number))
-    if kind == "date":
-        pattern = next(split_cells(declared[len("date") :], number)).text or DEFAULT_DATE
-        if pattern not in DATES:
-            raise ArffError(f"line {number}: the date pattern {pattern!r} is not one of {', '.join(DATES)}")
-        return Attribute(name, "date", date_format=DATES[pattern])
+    if kind == "date":  # Weka's own pattern has a time
+        pattern = next(split_cells(declared[len("date") :], number)).text or f"{DATE}'T'HH:mm:ss"
+        if not pattern.startswith(DATE):
+            raise ArffError(f"line {number}: the date pattern {pattern!r} does not begin with {DATE}")
+        return Attribute(name, "date" if pattern == DATE else "datetime")
     if kind in KINDS:
         return Attribute(name, KINDS[kind])
     raise ArffError(

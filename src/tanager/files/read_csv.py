@@ -10,10 +10,10 @@ import io
 import re
 import warnings
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, TextIO
@@ -24,12 +24,11 @@ import pyarrow.csv
 
 from tanager.check.text_values import MARKS
 from tanager.errors import DataWarning, FileError
-from tanager.files.compressed import open_text
-from tanager.files.paths import reason
+from tanager.files.paths import open_text, reason
 from tanager.registry import list_names
 from tanager.table.read_columns import replace_columns
 
-BLOCK_SIZES = (1 << 20, 1 << 26)
+BLOCK, LARGE_BLOCK = 1 << 20, 1 << 26
 """Bytes parsed at once: pyarrow's own choice, then room for a row longer than that."""
 LONGEST_CELL = 1 << 30
 HEADER_ROW = "header_row"
@@ -43,19 +42,18 @@ EVIDENCE_BYTES = 1 << 18
 """Bytes of lines beyond ASCII from which the encoding is detected."""
 USUAL = "cp1252"
 """The encoding of spreadsheets in western Europe; chosen where it fits as well as any other."""
+UNUSUAL = frozenset(b"\x81\x8d\x8f\x90\x9d")
+"""The bytes that stand for no character in it."""
 OTHERS = ("cp1250", "cp1251", "cp1253", "shift_jis", "gb18030")
 FEW_LETTERS = 16
 """With fewer letters beyond ASCII the usual encoding is chosen."""
-NULLS_OF_UTF16 = 0.3
 INSTALL = "pip install 'tanager[files]'"
-LONGEST_HEADER = 1 << 26
-"""Characters: a compressed file may have a line of any length."""
+LONGEST_HEADER = 1 << 22
+"""Characters in which the header must end: a compressed file may have a line of any length."""
 MAX_LINES = 30
-MAX_CHARACTERS = 1 << 22
-"""The header is looked for in so many lines, and in no line that begins after so many characters."""
+"""From the first that is not blank, the lines in which the header is looked for."""
 FEWEST_ROWS = 2
 """Rows of the same width that must follow a header that is not the first row."""
-QUOTED = re.compile(r'"[^"]*"')
 NUMBER = re.compile(r"[\s\d.,'%€$£+-]*\d[\s\d.,'%€$£+-]*\Z")
 
 
@@ -146,84 +144,55 @@ def read_header(
     n_above = 0 if header_row is None else header_row - 1
     for _ in range(n_above):
         text.readline(LONGEST_HEADER)
-    lines = _first_lines(text)
-    first = next((place for place, line in enumerate(lines) if line.strip("\r\n")), None)
-    if first is None:
+    start = text.read(LONGEST_HEADER)
+    rest = io.StringIO(start, newline="")
+    lines: list[str] = []
+    for line in rest:
+        if lines or line.strip("\r\n"):
+            lines.append(line)
+        else:
+            n_above += 1
+        if len(lines) == MAX_LINES:
+            break
+    if not lines:
         return Header([], delimiter or ",")
-    if len(lines[first]) == LONGEST_HEADER:
-        raise _too_long(where)
-    sign = _delimiter(lines[first], "".join(lines[first + 1 : first + 2]), delimiter)
-    place = first
-    if header_row is None:
-        place, sign = _find_line(lines, first, sign, () if delimiter == "\t" else (",", ";", "\t"), expected)
-    # More lines follow only where a quoted name goes on in the next one.
-    rest = chain(lines[place:], iter(partial(text.readline, LONGEST_HEADER), ""))
-    try:
-        with cells_up_to(LONGEST_HEADER):
-            names = next(csv.reader(rest, delimiter=sign))
-    except csv.Error:
-        raise _too_long(where) from None
+    with cells_up_to(LONGEST_HEADER):
+        sign, place = _delimiter(lines, delimiter), 0
+        if header_row is None:
+            begins, rows = zip(*_rows(lines, sign), strict=True)
+            place = begins[find_header(rows, expected) or 0]
+        following = chain(lines[place:], rest)  # they follow only where a quoted name goes on in the next line
+        names = next(csv.reader(following, delimiter=sign))
+    if len(start) == LONGEST_HEADER and next(following, None) is None:
+        raise FileError(
+            f"{where} has a header of more than {LONGEST_HEADER:,} characters.",
+            hint="expected a header line with the column names, then the rows.",
+        )
     return Header(names, sign, n_above + place, sum(map(len, lines[: place + 1])))
 
 
-def _first_lines(text: TextIO) -> list[str]:
-    """Lines in which the header may be; always those up to the second that is not blank."""
-    lines: list[str] = []
-    n_characters = n_filled = 0
-    while (n_characters < MAX_CHARACTERS and len(lines) < MAX_LINES) or n_filled < 2:
-        line = text.readline(LONGEST_HEADER)
-        if not line or len(line) == LONGEST_HEADER:
-            return [*lines, line] if line else lines
-        lines.append(line)
-        n_characters += len(line)
-        n_filled += bool(line.strip("\r\n"))
-    return lines
+def _rows(lines: list[str], sign: str) -> list[tuple[int, list[str]]]:
+    """The rows of some lines, and the line that each begins with."""
+    reader, rows, begin = csv.reader(lines, delimiter=sign), [], 0
+    for row in reader:
+        rows.append((begin, row))
+        begin = reader.line_num
+    return rows
 
 
-def _find_line(
-    lines: list[str], first: int, sign: str, others: Sequence[str], expected: Collection[str]
-) -> tuple[int, str]:
-    """The line of the header, and the sign with which it has the most cells.
-
-    Other signs than that of the first line are tried where the next line has another number of cells, and for a header
-    below it.
-    """
-    best = first, sign
-    width = 0
-    for each in dict.fromkeys([sign, *others]):
-        rows: dict[int, list[str]] = {}
-        begin = 0
-        try:
-            reader = csv.reader(lines, delimiter=each)
-            for row in reader:
-                rows[begin] = row
-                begin = reader.line_num
-        except csv.Error:
-            continue
-        places, cells = list(rows), list(rows.values())
-        found = find_header(cells, expected)
-        if found is not None and len(cells[found]) > width and (each == sign or places[found] > first):
-            best, width = (places[found], each), len(cells[found])
-        top = rows.get(first, [])
-        second = next((row for place, row in rows.items() if place > first and row), None)
-        if each == sign and len(top) > 1 and any(top) and second and len(second) == len(top):
-            break
-    return best
-
-
-def _delimiter(header: str, row: str, expected: str | None) -> str:
-    """The expected one, or tab or comma by the header; where it has neither, a semicolon that the first row has too.
+def _delimiter(lines: list[str], expected: str | None) -> str:
+    """The sign with which the most rows have the same number of cells; of several the one expected, else tab or comma.
 
     Spreadsheets write semicolons or tabs into .csv files, while one alone in the header may be part of a name.
     """
     if expected == "\t":
         return expected
-    header, row = QUOTED.sub("", header), QUOTED.sub("", row)
-    if expected is not None and (expected in header or '"' in header):  # a name that is quoted over several lines
-        return expected
-    sure = [sign for sign in ("\t", ",") if sign in header and expected is None]
-    likely = [sign for sign in ("\t", ";") if sign in header and header.count(sign) == row.count(sign)]
-    return [*sure, *likely, expected or ","][0]
+    alike = {}
+    for sign in dict.fromkeys([expected or "\t", ",", "\t", ";"]):
+        widths = Counter(len(row) for _, row in _rows(lines, sign) if len(row) > 1)
+        alike[sign] = max(widths.values(), default=0)
+    best = max(alike, key=alike.__getitem__)
+    return best if alike[best] > 1 or (expected is None and alike[best]) else expected or ","
 
 
 @contextmanager
@@ -234,13 +203,6 @@ def cells_up_to(n_characters: int) -> Iterator[None]:
         yield
     finally:
         csv.field_size_limit(limit)
-
-
-def _too_long(where: str) -> FileError:
-    return FileError(
-        f"{where} has a header of more than {LONGEST_HEADER:,} characters.",
-        hint="expected a header line with the column names, then the rows.",
-    )
 
 
 class _OtherEncodingError(Exception):
@@ -336,16 +298,15 @@ def _read_numbers(table: pa.Table, text: TextSource, header: Header, cells: Cell
 
 def _arrow_table(text: TextSource, header: Header, convert: pyarrow.csv.ConvertOptions) -> pa.Table:
     # The first block must hold the header, of which a character has up to four bytes.
-    sizes = [size for size in BLOCK_SIZES[:-1] if size > 4 * header.n_characters]
-    for block_size in (*sizes, BLOCK_SIZES[-1]):
+    for block_size in (BLOCK, LARGE_BLOCK) if 4 * header.n_characters < BLOCK else (LARGE_BLOCK,):
         try:
             with text.open_bytes() as stream:
                 read, parse = read_options(text.encoding, block_size, header), parse_options(header)
                 return pyarrow.csv.read_csv(stream, parse_options=parse, convert_options=convert, read_options=read)
         except pa.ArrowInvalid as error:
-            if "straddl" not in str(error) or block_size == BLOCK_SIZES[-1]:
+            if "straddl" not in str(error) or block_size == LARGE_BLOCK:
                 raise
-    raise AssertionError("the last block size returns or raises")
+    raise AssertionError("the large block returns or raises")
 
 
 def read_options(encoding: str, block_size: int, header: Header) -> pyarrow.csv.ReadOptions:
@@ -394,11 +355,13 @@ def times_as_durations(table: pa.Table) -> pa.Table:
     return replace_columns(table, durations)
 
 
-def recognise_marks(table: pa.Table, cells: CellRules, read_again: Callable[[list[str]], pa.Table]) -> pa.Table:
+def recognise_marks(
+    table: pa.Table, cells: CellRules, read_again: Callable[[list[str]], pa.Table], counted: bool = True
+) -> pa.Table:
     """The table with the marks taken as missing in columns of numbers, dates, times or booleans, and a warning.
 
     A column is one of these if `read_again`, which gives columns with the marks as empty cells, finds no text in it.
-    A column of nothing but marks stays text, except in `cells.numbers`.
+    A column of nothing but marks stays text, except in `cells.numbers`. Marks are not counted in a part of a file.
     """
     names, known_texts, known_numbers = table.column_names, set(cells.texts), set(cells.numbers)
     marked = [
@@ -415,21 +378,19 @@ def recognise_marks(table: pa.Table, cells: CellRules, read_again: Callable[[lis
         if not pa.types.is_string(column.type) and (names[place] in known_numbers or not pa.types.is_null(column.type))
     }
     if taken:
-        texts = pa.chunked_array([chunk for place in taken for chunk in table.column(place).chunks], pa.string())
-        counts = pc.value_counts(texts.filter(_is_mark(texts)))
-        words = {entry["values"]: entry["counts"] for entry in counts.to_pylist()}
-        warn_marks([names[place] for place in taken], words)
+        found = _count_marks([table.column(place) for place in taken]) if counted else "texts such as 'NA' are"
+        columns = _columns([names[place] for place in taken])
+        warnings.warn(f"{columns}: {found} taken as missing; {MARKS_HINT}.", DataWarning, stacklevel=2)
     return replace_columns(table, taken)
 
 
-def warn_marks(names: Sequence[str], counts: Mapping[str, int] | None = None) -> None:
-    """Warn of columns with marks, and of their number where it is known: not in a file that is read in batches."""
-    if not names:
-        return
-    unit = "row" if len(names) == 1 else "cell"
-    counted = ", ".join(f"{text!r} in {n:,} {unit}{'s'[: n != 1]}" for text, n in (counts or {}).items())
-    words = f"{counted} {'are' if len(counts or ()) > 1 else 'is'}" if counted else "texts such as 'NA' are"
-    warnings.warn(f"{_columns(names)}: {words} taken as missing; {MARKS_HINT}.", DataWarning, stacklevel=2)
+def _count_marks(columns: Sequence[pa.ChunkedArray]) -> str:
+    """How often each mark stands in columns, the subject of a sentence and its verb."""
+    texts = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
+    counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(texts.filter(_is_mark(texts))).to_pylist()}
+    unit = "row" if len(columns) == 1 else "cell"
+    words = [f"{mark!r} in {n:,} {unit}{'s'[: n != 1]}" for mark, n in counts.items()]
+    return f"{', '.join(words)} {'are' if len(words) > 1 else 'is'}"
 
 
 def decimal_commas(table: pa.Table, header: Header, cells: CellRules, where: str) -> list[str]:
@@ -470,9 +431,10 @@ def _columns(names: Sequence[str]) -> str:
 
 def find_encoding(stream: IO[bytes], where: str) -> str:
     """The encoding of a text that is not UTF-8, with a warning that names it where its first bytes do not."""
-    encoding = _find(stream, where)
-    if encoding == "utf-16":  # it begins with a byte order mark
-        return encoding
+    start = stream.read(EVIDENCE_BYTES)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    encoding = _detect(_lines_beyond_ascii(start, stream), where)
     warnings.warn(
         f"{where} is not UTF-8 text; it is read as {encoding}. Hint: check that names with accents look right.",
         DataWarning,
@@ -490,38 +452,20 @@ def is_utf8(start: bytes) -> bool:
     return b"\0" not in start
 
 
-def not_utf8(where: str, hint: str = "save it with the encoding UTF-8.") -> FileError:
-    """The error about a text in an encoding that is not found."""
-    return FileError(f"{where} is not UTF-8 text.", hint=hint)
-
-
-def _find(stream: IO[bytes], where: str) -> str:
-    start = stream.read(EVIDENCE_BYTES)
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    for encoding, first in ("utf-16-le", 1), ("utf-16-be", 0):
-        if start[first::2].count(0) > NULLS_OF_UTF16 * len(start) / 2:
-            return encoding
+def _detect(text: bytes, where: str) -> str:
     try:
         from charset_normalizer import from_bytes
     except ImportError:
-        raise not_utf8(where, f"save it with the encoding UTF-8; or {INSTALL} finds others.") from None
-    evidence = _lines_beyond_ascii(start, stream)
-    if _is_usual(evidence) and len(evidence.translate(None, bytes(range(128)))) < FEW_LETTERS:
+        raise FileError(
+            f"{where} is not UTF-8 text.", hint=f"save it with the encoding UTF-8; or {INSTALL} finds others."
+        ) from None
+    if len(text.translate(None, bytes(range(128)))) < FEW_LETTERS and not UNUSUAL.intersection(text):
         return USUAL
-    matches = list(from_bytes(evidence, cp_isolation=[USUAL, *OTHERS]))
+    matches = list(from_bytes(text, cp_isolation=[USUAL, *OTHERS]))
     if not matches:
-        raise not_utf8(where)
+        raise FileError(f"{where} is not UTF-8 text.", hint="save it with the encoding UTF-8.")
     best = max(matches, key=lambda match: (-match.chaos, match.coherence, USUAL in match.could_be_from_charset))
     return USUAL if USUAL in best.could_be_from_charset else best.encoding
-
-
-def _is_usual(text: bytes) -> bool:
-    try:
-        text.decode(USUAL)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _lines_beyond_ascii(start: bytes, stream: IO[bytes]) -> bytes:

@@ -1,4 +1,4 @@
-"""Tables from files: CSV, TSV, Parquet, ARFF and Excel, also in a zip archive, chosen by suffix."""
+"""Tables from files: CSV, TSV, Parquet, ARFF and Excel, chosen by suffix."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import os
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,8 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from tanager.errors import FileError, MemoryLimitError
-from tanager.files.compressed import PIECE, open_text, table_bytes, unzipped
-from tanager.files.paths import check_regular, reason
+from tanager.files.paths import PIECE, check_regular, open_text, reason, table_bytes
 from tanager.files.read_arff import read_arff
 from tanager.files.read_csv import (
     PLAIN,
@@ -32,8 +31,8 @@ from tanager.files.read_csv import (
     read_csv_bytes,
     read_header,
     read_options,
+    recognise_marks,
     times_as_durations,
-    warn_marks,
     with_points,
 )
 from tanager.files.read_xlsx import read_xlsx
@@ -44,14 +43,12 @@ from tanager.table.stream.source import TEXT_BYTES, cell_bytes, split_texts, tex
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
-Format = Literal["csv", "tsv", "txt", "parquet", "arff", "xlsx", "zip"]
-FORMATS: tuple[Format, ...] = ("csv", "tsv", "txt", "parquet", "arff", "xlsx", "zip")
-PACKED: tuple[Format, ...] = ("csv", "tsv", "txt", "arff")
-"""The formats that may be compressed."""
-WHOLE: tuple[Format, ...] = ("arff", "xlsx", "zip")
+DELIMITERS: dict[str, str | None] = {"csv": ",", "tsv": "\t", "txt": None}
+WHOLE = ("arff", "xlsx")
 """The formats that cannot be read batch by batch."""
-DELIMITERS: dict[Format, str | None] = {"csv": ",", "tsv": "\t", "txt": None}
-OpenCsv = Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader]
+FORMATS = (*DELIMITERS, "parquet", *WHOLE)
+PACKED = (*DELIMITERS, "arff")
+"""The formats that may be compressed."""
 WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8, "BYTE_ARRAY": TEXT_BYTES}
 TEXT_TYPES = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 STREAM_BLOCK = 1 << 26
@@ -62,10 +59,11 @@ def read_table(path: str | os.PathLike[str], cells: CellRules = PLAIN) -> pa.Tab
     """The table in a file, or CSV on standard input where `path` is "-".
 
     The suffix names the format: .csv (semicolons or tabs where its header has no comma, then also decimal commas),
-    .tsv, .txt (tabs if its header has one), .parquet, .arff, .xlsx (its first sheet), .zip with one of these in it;
-    the text formats may be compressed (.csv.gz). The encoding of text is detected where it is not UTF-8. In text an
-    empty cell is missing, and so are the texts in `cells.missing`; in ARFF "?" is missing too. A column of digits holds
-    integers, a column of numbers floats; dates, times and booleans are recognised; an ARFF header declares the types.
+    .tsv, .txt (tabs if its header has one), .parquet, .arff, .xlsx (the sheet with the columns expected, or the
+    largest table); the text formats may be compressed (.csv.gz). The encoding of text is detected where it is not
+    UTF-8. In text an empty cell is missing, and so are the texts in `cells.missing`; in ARFF "?" is missing too. A
+    column of digits holds integers, a column of numbers floats; dates, times and booleans are recognised; an ARFF
+    header declares the types.
     """
     try:
         return _read_table(path, cells)
@@ -83,9 +81,6 @@ def _read_table(path: str | os.PathLike[str], cells: CellRules) -> pa.Table:
         return check_names(read_csv_bytes(sys.stdin.buffer.read(), "standard input", cells), "standard input")
     kind = table_format(path)
     file = check_regular(path)
-    if kind == "zip":
-        with unzipped(file, _is_table) as member:
-            return _read_table(member, cells)
     if kind == "parquet":
         table = read_parquet(file)
     elif kind == "arff":
@@ -102,7 +97,7 @@ def open_batches(
 ) -> tuple[list[str], Dataset | Iterator[pa.Table]]:
     """The names of the columns, and the table as it comes batch by batch: for files larger than memory.
 
-    `path` is as `read_table` takes it, but for ARFF, Excel and zip, or a folder of Parquet files. In text the first
+    `path` is as `read_table` takes it, but for ARFF and Excel, or a folder of Parquet files. In text the first
     64 MiB decide the types of the columns and the encoding.
     """
     if Path(path).is_dir() or table_format(path) == "parquet":
@@ -121,34 +116,29 @@ def open_batches(
 
 
 def bytes_in_memory(path: str | os.PathLike[str]) -> int:
-    """The memory in bytes that the table in a file takes, estimated."""
+    """The memory in bytes that the table in a file takes, estimated; 0 where it cannot be read: the reader says why.
+
+    Of a text by the cells in its first megabyte, of which gzip leaves about a quarter.
+    """
     file = Path(path)
-    files = filter(Path.is_file, file.rglob("*.parquet")) if file.is_dir() else [check_regular(file)]
     kind = "parquet" if file.is_dir() else table_format(path)
-    if kind == "parquet":
-        return sum(map(_parquet_bytes, files))
-    if kind in WHOLE:
-        return 2 * file.stat().st_size
-    return _text_bytes(file)
-
-
-def _text_bytes(file: Path) -> int:
-    """By the cells in the first megabyte of the text, of which gzip leaves about a quarter."""
+    files = [each for each in file.rglob("*.parquet") if each.is_file()] if file.is_dir() else [check_regular(file)]
     try:
+        if kind == "parquet":
+            return sum(map(_parquet_bytes, files))
+        if kind in WHOLE:
+            return 2 * file.stat().st_size
         with open_text(file) as stream:
             sample = stream.read(PIECE)
-    except (EOFError, OSError, zlib.error):
-        return 0  # whoever reads it says what is wrong with it
+    except (pa.ArrowException, EOFError, OSError, zlib.error):
+        return 0
     packing = 4 if file.suffix.lower() == ".gz" else 1
     return packing * file.stat().st_size * table_bytes(sample) // max(len(sample), 1)
 
 
 def _parquet_bytes(file: Path) -> int:
-    try:
-        with pyarrow.parquet.ParquetFile(file) as parquet:
-            return bytes_held(parquet)
-    except (pa.ArrowException, OSError):
-        return 0  # whoever reads it says what is wrong with it
+    with pyarrow.parquet.ParquetFile(file) as parquet:
+        return bytes_held(parquet)
 
 
 def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[list[str], Iterator[pa.Table]]:
@@ -162,11 +152,20 @@ def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[lis
             read, parse = read_options(encoding, STREAM_BLOCK, header), parse_options(header)
             return pyarrow.csv.open_csv(str(file), read_options=read, parse_options=parse, convert_options=convert)
 
-        reader = open_csv(cells.conversion())
-        check_names(reader.schema.empty_table(), where)
-        commas = decimal_commas(next(map(_as_table, reader), reader.schema.empty_table()), header, cells, where)
+        def first_block(convert: pyarrow.csv.ConvertOptions) -> pa.Table:
+            opened = open_csv(convert)
+            return next(map(_as_table, opened), opened.schema.empty_table())
+
+        first = check_names(first_block(cells.conversion()), where)
+        commas = decimal_commas(first, header, cells, where)
         known = replace(cells, texts=[*cells.texts, *commas])
-        reader = _recognise_marks(reader.schema, open_csv, known) if cells.marks else open_csv(known.conversion())
+        if cells.marks:
+            first = recognise_marks(
+                first, known, lambda columns: first_block(known.conversion(True, columns)), counted=False
+            )
+            texts = [field.name for field in first.schema if pa.types.is_string(field.type)]
+            known = replace(known, texts=[*known.texts, *texts])
+        reader = open_csv(known.conversion(cells.marks))
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise FileError(f"{where} cannot be read as a table: {reason(error)}.") from error
 
@@ -203,22 +202,6 @@ def _as_table(batch: pa.RecordBatch) -> pa.Table:
     return pa.Table.from_batches([batch])
 
 
-def _recognise_marks(plain: pa.Schema, open_csv: OpenCsv, cells: CellRules) -> pyarrow.csv.CSVStreamingReader:
-    """The file with marks as missing; `plain` says what the columns of the first block hold with marks as text."""
-    reader = open_csv(cells.conversion(marks=True))
-    marked = [
-        entry.name
-        for entry, before in zip(reader.schema, plain, strict=True)
-        if pa.types.is_string(before.type) and not pa.types.is_string(entry.type)
-    ]
-    only_marks = [name for name in marked if pa.types.is_null(reader.schema.field(name).type)]
-    texts = [name for name in only_marks if name not in cells.numbers]
-    if texts:
-        reader = open_csv(replace(cells, texts=[*cells.texts, *texts]).conversion(marks=True))
-    warn_marks([name for name in marked if name not in texts])
-    return reader
-
-
 def _empty_texts(table: pa.Table, cells: CellRules) -> pa.Table:
     """Texts that are missing in every column, as nulls: a reader that knows marks leaves them in columns of text."""
     missing, nothing = pa.array(["", *cells.missing]), pa.scalar(None, pa.string())
@@ -230,7 +213,7 @@ def _empty_texts(table: pa.Table, cells: CellRules) -> pa.Table:
     return replace_columns(table, kept)
 
 
-def table_format(path: str | os.PathLike[str]) -> Format:
+def table_format(path: str | os.PathLike[str]) -> str:
     """The format a suffix stands for."""
     name = Path(path).name.lower()
     stem = name.removesuffix(".gz")
@@ -241,15 +224,8 @@ def table_format(path: str | os.PathLike[str]) -> Format:
     raise FileError(
         f"cannot tell the format of {str(path)!r} from its suffix; expected one of {text}, "
         "or .gz after one of the text formats.",
-        hint="rename the file, or give CSV on standard input as '-'.",
+        hint="unpack an archive, rename the file, or give CSV on standard input as '-'.",
     )
-
-
-def _is_table(name: str) -> bool:
-    try:
-        return table_format(name) != "zip"
-    except FileError:
-        return False
 
 
 def check_names(table: pa.Table, where: str) -> pa.Table:

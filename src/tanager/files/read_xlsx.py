@@ -11,17 +11,16 @@ import io
 import re
 import warnings
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
 
 from tanager.errors import DataWarning, FileError, TanagerError
-from tanager.files.compressed import BROKEN_ARCHIVE, check_unpacked
-from tanager.files.paths import reason
+from tanager.files.paths import PIECE, check_unpacked, reason
 from tanager.files.read_csv import HEADER_ROW, INSTALL, MAX_LINES, CellRules, find_header, read_csv_bytes
 from tanager.registry import check_option, list_names
 
@@ -34,14 +33,11 @@ SHEET = "sheet"
 ENCRYPTED = bytes.fromhex("d0cf11e0a1b11ae1")
 """A workbook with a password is a file of another kind, which begins so; so does one of Excel before 2007."""
 CODE = re.compile(r"0\d+\Z")
-PIECE = 1 << 20
 LONGEST_TAG = 1 << 16
 # A tag ends where the next one begins, so that nothing is read twice.
-TAG = re.compile(rb"<(?:\w+:)?(row|[cv])(?=[\s/>])([^<>]*)>?\s*(\d{0,19})")
+TAG = re.compile(rb"<(?:\w+:)?(row|c)(?=[\s/>])([^<>]*)")
 PLACE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]*)(\d+)["']""")
-SHARED = re.compile(rb"""\st\s*=\s*["']s["']""")
-TEXT_START = re.compile(rb"<(?:\w+:)?si(?=[\s/>])")
-COMMENT = b"<!"
+BROKEN_ARCHIVE = (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError, RuntimeError)
 CELL_BYTES = 64
 """Memory of a cell, filled or not, without its text, estimated."""
 ALWAYS_ALLOWED = 1 << 22
@@ -69,7 +65,8 @@ def read_xlsx(file: Path, cells: CellRules) -> pa.Table:
         words = f"{where} has {len(sheets)} sheets; {sheet.name!r} is read, not {others}. Hint: --sheet names another."
         warnings.warn(words, DataWarning, stacklevel=2)
     first = sheet.header(cells.expected) if cells.header_row is None else cells.header_row - 1
-    rows = _without_blank_ends(sheet.rows[first:])
+    last = max(place for place, row in enumerate(sheet.rows) if any(row))
+    rows = sheet.rows[first : last + 1]
     text = io.StringIO()
     csv.writer(text).writerows(rows)
     # Codes of digits that were typed as text: as numbers they would lose their zeros.
@@ -148,21 +145,13 @@ def _read_sheets(file: Path, where: str, name: str | None) -> list[_Sheet]:
         sheets = [_Sheet.of(each, workbook.get_sheet_by_name(each)) for each in names]
     except TanagerError:
         raise
-    except (CalamineError, *BROKEN_ARCHIVE, RuntimeError, ValueError) as error:
+    except (CalamineError, *BROKEN_ARCHIVE, ValueError) as error:
         raise FileError(f"{where} is not a complete workbook: {reason(error)}.", hint="copy it again.") from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # what a reader in Rust raises where it did not expect an error
             raise
         raise FileError(f"{where} is not a workbook that can be read.", hint="save it again, or as CSV.") from error
     return [sheet for sheet in sheets if any(map(any, sheet.rows))]
-
-
-def _without_blank_ends(rows: list[list[str]]) -> list[list[str]]:
-    """The rows without those at the end, and without the columns at either side, that hold nothing."""
-    last = max((place for place, row in enumerate(rows) if any(row)), default=-1)
-    columns = [column for column, cells in enumerate(zip(*rows, strict=True)) if any(cells)]
-    width = columns[-1] + 1 if columns else 0
-    return [row[:width] for row in rows[: last + 1]]
 
 
 def _text(cell: object) -> str:
@@ -180,56 +169,28 @@ def check_workbook_size(file: Path, where: str) -> None:
     """Refuse a workbook that unpacks to more than memory has, or one whose few cells are far apart.
 
     A reader holds the whole rectangle from the first to the last cell: one cell at the end of a sheet makes it 17
-    billion. It holds a text that cells share once for each of them. What is not a zip archive, or not a whole one, is a
-    `zipfile.BadZipFile`.
+    billion. What is not a zip archive, or not a whole one, is a `zipfile.BadZipFile`.
     """
     with zipfile.ZipFile(file) as parts:
         n_bytes = sum(part.file_size for part in parts.infolist())
         check_unpacked(n_bytes, where)
-        lengths = _shared_lengths(parts)
         for part in parts.infolist():
             with parts.open(part) as stream:
-                n_rows, n_columns, n_cells, text_bytes = _measure_sheet(stream, lengths, where)
+                n_rows, n_columns, n_cells = _measure_sheet(stream, where)
             if n_rows * n_columns > max(ALWAYS_ALLOWED, LARGEST_SHARE_EMPTY * n_cells):
                 raise FileError(
                     f"{where} has a sheet of {n_rows:,} rows and {n_columns:,} columns with {n_cells:,} cells in it.",
                     hint="delete what stands far from the table, or save the sheet as CSV.",
                 )
-            n_bytes += n_rows * n_columns * CELL_BYTES + text_bytes
+            n_bytes += n_rows * n_columns * CELL_BYTES
             check_unpacked(n_bytes, where)
 
 
-def _shared_lengths(parts: zipfile.ZipFile) -> list[int]:
-    """The bytes of each text that cells may share, as it is in the file."""
-    starts: list[int] = []
-    commented = False
-    for part in parts.infolist():
-        if part.filename.lower().endswith("sharedstrings.xml"):
-            with parts.open(part) as stream:
-                n_read = 0
-                for whole in _pieces(stream):
-                    commented = commented or COMMENT in whole
-                    starts.extend(n_read + tag.start() for tag in TEXT_START.finditer(whole))
-                    n_read += len(whole)
-                starts.append(n_read)
-    lengths = [end - start for start, end in pairwise(starts)]
-    return [sum(lengths)] * len(lengths) if commented else lengths  # a tag in a comment is none
-
-
-def _measure_sheet(stream: IO[bytes], lengths: Sequence[int], where: str) -> tuple[int, int, int, int]:
-    """The last row, the last column, the number of cells, and the bytes of the texts that they share.
-
-    A cell that does not say its place follows the last. A comment may hold tags that nobody reads; its cells count as
-    the longest text.
-    """
-    row = column = n_rows = n_columns = n_cells = n_bytes = 0
-    shared = False
+def _measure_sheet(stream: IO[bytes], where: str) -> tuple[int, int, int]:
+    """The last row, the last column and the number of cells. A cell that does not say its place follows the last."""
+    row = column = n_rows = n_columns = n_cells = 0
     for whole in _pieces(stream):
-        n_bytes += whole.count(b"<") * max(lengths, default=0) if COMMENT in whole else 0
-        for kind, attributes, number in TAG.findall(whole):
-            if kind == b"v":
-                n_bytes += lengths[int(number)] if shared and number and int(number) < len(lengths) else 0
-                continue
+        for kind, attributes in TAG.findall(whole):
             place = PLACE.search(attributes)
             letters, digits = (place[1], place[2]) if place else (b"", b"")
             if len(digits) > MOST_DIGITS or len(letters) > MOST_LETTERS:
@@ -239,9 +200,9 @@ def _measure_sheet(stream: IO[bytes], lengths: Sequence[int], where: str) -> tup
                 row, column = int(digits) if digits else row + 1, 0
             else:
                 row, column = int(digits) if digits else row, _number(letters) if letters else column + 1
-                n_cells, shared = n_cells + 1, SHARED.search(attributes) is not None
+                n_cells += 1
             n_rows, n_columns = max(n_rows, row), max(n_columns, column)
-    return n_rows, n_columns, n_cells, n_bytes
+    return n_rows, n_columns, n_cells
 
 
 def _pieces(stream: IO[bytes]) -> Iterator[bytes]:

@@ -49,18 +49,19 @@ COUNTED = (ColumnStatistics, ValueCounts, DictionaryColumn, NumericColumn)
 LEARNT = (Trace, AdditiveTrace, Step, DirichletPosterior, ReferencePosterior, Features, Terms)
 
 
-def _with_subclasses(kind: type) -> Iterator[type]:
+def with_subclasses(kind: type) -> Iterator[type]:
+    """A class and all that are made of it."""
     yield kind
     derived: list[type] = kind.__subclasses__()
     for each in derived:
-        yield from _with_subclasses(each)
+        yield from with_subclasses(each)
 
 
 TRUSTED_TYPES = sorted(
     {
         f"{kind.__module__}.{kind.__qualname__}"
         for base in (*ESTIMATORS, *PARTS, *MODELS, *VALUES, *MEASURED, *COUNTED, *LEARNT)
-        for kind in _with_subclasses(base)
+        for kind in with_subclasses(base)
         if kind.__module__.startswith("tanager.")
     }
 )

@@ -11,7 +11,8 @@ cell per state. Numbers are read back bit by bit.
 A value that JSON knows stands for itself; any other is an object with one key: {"date": "2024-02-29"},
 {"datetime": ...}, {"float": "-inf"}, {"tuple": [...]}, {"set": [...]}, {"dict": {...}}, {"items": [[key, value], ...]},
 which is a dict whose keys are not all texts, {"dag": [[2], [0, 2], []]}, the parents of each node,
-{"part": "Tree", "options": {...}}, {"part": "Network", "document": {...}}, as its `to_dict` gives it.
+{"part": "Tree", "options": {...}}, an estimator, or a dataclass without fields that are not compared,
+{"part": "Network", "document": {...}}, as its `to_dict` gives it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import datetime
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from typing import Any, cast, get_args
 
@@ -223,7 +225,10 @@ def to_json(value: object, where: str, parts: PartTypes) -> Json:
         raise DocumentError(f"{where} is {shorten(value)}, which a model file cannot keep")
     if hasattr(value, "to_dict"):
         return {"part": name, "document": value.to_dict()}
-    options: dict[str, object] = cast(BaseEstimator, value).get_params(deep=False)
+    if is_dataclass(value):
+        options = {field.name: getattr(value, field.name) for field in fields(value) if field.compare}
+    else:
+        options = cast(BaseEstimator, value).get_params(deep=False)
     return {
         "part": name,
         "options": {key: to_json(option, f"{where}.{key}", parts) for key, option in options.items()},

@@ -80,8 +80,7 @@ const withGaps = makeWithGaps();
  * @returns {number[]}
  */
 export function predictProba(row) {
-  const codes = MODEL.columns.map(({ name, states }, node) => {
-    if (node >= MODEL.columns.length - MODEL.hidden) return states;
+  const codes = MODEL.columns.map(({ name }, node) => {
     if (!Object.hasOwn(row, name)) throw new TypeError(`the row has no column ${JSON.stringify(name)}`);
     return encode(row[name], node);
   });
