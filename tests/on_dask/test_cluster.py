@@ -19,7 +19,6 @@ pytest.importorskip("distributed", reason="needs Dask: pip install 'tanager[dask
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.counts.family import Family
-from tanager.dask.classifiers import TorchOnWorkers
 from tanager.dask.cluster import Cluster, ClusterRows
 from tanager.errors import MemoryLimitError
 from tanager.runtime.resources import count_threads
@@ -59,14 +58,6 @@ def test_counts_equal_counting_row_by_row_for_any_cut_of_the_rows(client, cuts, 
         np.testing.assert_array_equal(pairs.table(0, child), count_rows(batch, (0, 3, child)))
     counted = counts.table(Family(2, (0, 1, 3)))
     np.testing.assert_array_equal(counted, count_rows(batch, (0, 1, 3, 2)).reshape(counted.shape))
-
-
-def test_torch_counts_on_the_workers(client):
-    pytest.importorskip("torch")
-    batch = random_batch(3, 80, N_STATES, 0.3)
-    counts = CountStore(on_cluster(client, batch, (20, 70)), TorchOnWorkers("cpu"), "abcd")
-    np.testing.assert_array_equal(counts.pairs().table(0, 1), count_rows(batch, (0, 3, 1)))
-    np.testing.assert_array_equal(counts.table(Family(2, (3,)))[0], count_rows(batch, (3, 2)))
 
 
 def test_more_rows_than_fit_this_machine_are_refused(client, monkeypatch):

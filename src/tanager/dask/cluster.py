@@ -58,12 +58,12 @@ class Cluster:
         self._client = _find_client() if client is None else client
         self._gathered: list[Future] = []
 
-    def map_partitions(self, name: str, function: Callable[..., object], *partitions: Sequence[Any]) -> list[Future]:
-        """`function(partition, ..., number)` of delayed partitions or futures; the function is sent once."""
+    def map_partitions(self, name: str, function: Callable[..., object], partitions: Sequence[Any]) -> list[Future]:
+        """`function(partition, number)` of delayed partitions; the function is sent once."""
         prefix, run = new_name(name), delayed(run_task, pure=False, traverse=False)
         once = delayed(function, name=new_name("send"), traverse=False)
-        numbered = enumerate(zip(*partitions, strict=True))
-        tasks = [run(once, *parts, number, dask_key_name=f"{prefix}-{number}") for number, parts in numbered]
+        numbered = enumerate(partitions)
+        tasks = [run(once, part, number, dask_key_name=f"{prefix}-{number}") for number, part in numbered]
         with self._open():
             return list(self._client.compute(tasks))
 

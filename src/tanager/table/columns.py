@@ -92,6 +92,16 @@ def kind_of(column: Column) -> str:
     return kind if kind in ("nothing", "booleans", "text") else f"categories of {kind}"
 
 
+def check_same_kind(before: Column, column: Column) -> None:
+    """Refuse two parts of a table that hold values of two kinds in one column."""
+    if kind_of(column) != kind_of(before):
+        raise DataError(
+            f"column {column.name!r} holds {kind_of(column)} in one part of the table and {kind_of(before)} in "
+            "another.",
+            hint="give the column one type in all parts.",
+        )
+
+
 def _kind_of_categories(categories: Sequence[Category]) -> str:
     match categories[0] if categories else None:
         case None:
@@ -150,7 +160,7 @@ def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
     table = encode(lowest + np.arange(n_places), schema)
     table = table.astype(np.min_scalar_type(int(table.max())))
     codes = np.empty(len(values), table.dtype)
-    look_up(table, values, lowest, codes)  # type: ignore[arg-type]
+    look_up(table, values, lowest, codes)
     return codes
 
 
@@ -267,7 +277,7 @@ def as_number(category: Category) -> float:
     return category  # type: ignore[return-value]
 
 
-def look_up(codes: Codes, cells: NDArray[np.integer], lowest: int, out: Codes) -> None:
+def look_up(codes: NDArray[np.integer], cells: NDArray[np.integer], lowest: int, out: NDArray[np.integer]) -> None:
     """out[i] = codes[cells[i] - lowest], in one dtype; a cell of lowest - 1, which says missing, takes the last."""
     for first in range(0, len(cells), BLOCK_ROWS):
         rows = slice(first, first + BLOCK_ROWS)

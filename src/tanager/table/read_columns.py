@@ -118,13 +118,6 @@ def _read_frame(X: Any) -> RawTable:
     return _read_all(names, list(frame.iter_columns()))
 
 
-def read_named(frame: Any, names: Sequence[str]) -> RawTable:
-    """`read_columns` of some columns of a pandas frame with rows; taken one by one they are not copied."""
-    native = nw.from_native(frame, eager_only=True)
-    by_name = dict(zip(map(str, native.columns), native.iter_columns(), strict=True))
-    return _read_all(names, [by_name[name] for name in names])
-
-
 def _read_all(names: Sequence[str], columns: Sequence[nw.Series[Any]]) -> RawTable:
     n_rows = len(columns[0]) if columns else 0
     read = _map_columns(lambda j: _read_series(names[j], columns[j]), len(columns), n_rows)

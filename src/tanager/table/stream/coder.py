@@ -9,15 +9,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tanager.arrays import Codes
-from tanager.errors import DataError
+from tanager.arrays import ClassCodes, Codes
 from tanager.table.binning import ColumnStatistics, count_missing
 from tanager.table.columns import (
     Column,
     DictionaryColumn,
     Numbers,
     NumericColumn,
-    code_dtype,
+    check_same_kind,
     encode_column,
     kind_of,
     look_up,
@@ -32,15 +31,17 @@ from tanager.table.value_counts import ValueCounts, ValueSketch, count_values
 MAX_DISTINCT_NUMBERS = (1 << 16) - 1
 UNKNOWN, UNSEEN = -1, -2
 
-RawCells = NDArray[Any]
-"""Provisional codes, the largest number of their dtype for a missing cell; or numbers as they are."""
+ProvisionalCodes = NDArray[np.signedinteger]
+"""In the smallest dtype for the values so far; -1 for a missing cell."""
+RawCells = ProvisionalCodes | NDArray[np.floating]
+"""Provisional codes, or numbers as they are."""
 
 
 @dataclass(frozen=True)
 class BatchRows:
     """What is known of the rows of a batch beside a column: class codes, classes so far, weights (None for ones)."""
 
-    class_codes: Codes
+    class_codes: ClassCodes
     n_classes: int
     weights: Weights | None = None
 
@@ -65,9 +66,8 @@ class ColumnCoder:
             if missing_cells(column).all() and (self._like is None or kind_of(column) != kind_of(self._like)):
                 if isinstance(column, NumericColumn):
                     self._empty = (column, categorical)
-                return np.full(len(rows.class_codes), np.iinfo(np.uint8).max, dtype=np.uint8)
-        if not self._is_like(column):
-            self._join(column, categorical)
+                return np.full(len(rows.class_codes), UNKNOWN, dtype=np.int8)
+        self._join(column, categorical)
         if isinstance(column, DictionaryColumn):
             return self._text.encode(column)
         assert self._numbers is not None
@@ -81,25 +81,13 @@ class ColumnCoder:
             if isinstance(column, NumericColumn) and self._empty is not None:
                 self._join(*self._empty)  # for its dtype
             return
-        if kind_of(column) != kind_of(self._like):
-            raise DataError(
-                f"column {column.name!r} holds {kind_of(column)} in a batch; earlier batches held "
-                f"{kind_of(self._like)}.",
-                hint="convert the batches to one type.",
-            )
+        check_same_kind(self._like, column)
         if isinstance(column, NumericColumn) and isinstance(self._like, NumericColumn):
             dtype = np.promote_types(column.values.dtype, self._like.values.dtype)
             self._like = replace(self._like, values=np.empty(0, dtype=dtype))
         if isinstance(column, DictionaryColumn) and isinstance(self._like, DictionaryColumn):
             ordered = self._like.ordered and column.ordered and column.dictionary == self._like.dictionary
             self._like = replace(self._like, ordered=ordered)
-
-    def _is_like(self, column: Column) -> bool:
-        """Whether the numbers of a batch are of the type of those before, as mostly: that is quickly said."""
-        like = self._like
-        if not isinstance(column, NumericColumn) or not isinstance(like, NumericColumn):
-            return False
-        return column.values.dtype == like.values.dtype and column.unit == like.unit
 
     def statistics(self, name: str, class_order: NDArray[np.integer]) -> ColumnStatistics:
         """What was counted; class c of the batches is class `class_order[c]`."""
@@ -164,7 +152,7 @@ class TextCoder:
         self._last: tuple[Category, ...] = ()
         self._codes: NDArray[np.int32] = np.array([UNKNOWN], dtype=np.int32)
 
-    def encode(self, column: DictionaryColumn) -> Codes:
+    def encode(self, column: DictionaryColumn) -> ProvisionalCodes:
         """The code of each cell; only categories that occur get one."""
         if column.dictionary != self._last:
             self._last = column.dictionary
@@ -197,8 +185,8 @@ class NumberCoder:
         self._counted: NDArray[Any] = np.zeros((0, 1), dtype=np.int64)
         self._n_rows = 0
 
-    def encode(self, values: Numbers, rows: BatchRows) -> Codes | NDArray[np.floating]:
-        """Codes or numbers: an array of unsigned or of float dtype says which."""
+    def encode(self, values: Numbers, rows: BatchRows) -> RawCells:
+        """Codes or numbers: an array of integer or of float dtype says which."""
         if self.sketch is None:
             codes = self.vocabulary.codes(values)
             if not self._cut:
@@ -220,15 +208,15 @@ class NumberCoder:
             return self._table_counts()
         return ValueCounts.of_distinct(self.vocabulary.values.astype(np.float64))
 
-    def _count(self, codes: Codes, rows: BatchRows) -> None:
+    def _count(self, codes: ProvisionalCodes, rows: BatchRows) -> None:
         n_values, n_classes = len(self.vocabulary.values), rows.n_classes
-        # One row more for the missing.
-        cells = np.minimum(codes, n_values).astype(np.intp)
+        cells = codes.astype(np.intp)
+        cells += 1  # the missing come first
         cells *= n_classes
         cells += rows.class_codes
         flat: NDArray[Any] = np.bincount(cells, rows.weights, minlength=(n_values + 1) * n_classes)
-        counted = flat.reshape(-1, n_classes)[:-1]
-        self._n_rows += int(counted.sum() if rows.weights is None else np.count_nonzero(codes < n_values))
+        counted = flat.reshape(-1, n_classes)[1:]
+        self._n_rows += int(counted.sum() if rows.weights is None else np.count_nonzero(codes != UNKNOWN))
         counted[: self._counted.shape[0], : self._counted.shape[1]] += self._counted
         self._counted = counted
 
@@ -247,7 +235,7 @@ class NumberVocabulary:
         self.values: Numbers = np.empty(0, dtype=np.int8)
         self._order: NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
-    def codes(self, values: Numbers) -> Codes:
+    def codes(self, values: Numbers) -> ProvisionalCodes:
         """The code of each number, NaN as missing."""
         encoded = pa.array(values).dictionary_encode()
         distinct = encoded.dictionary.to_numpy(zero_copy_only=False)
@@ -268,9 +256,9 @@ class NumberVocabulary:
         return np.where(self.values[nearest] == values, nearest, UNKNOWN)
 
 
-def _look_up(codes: NDArray[np.integer], indices: NDArray[np.integer], n_values: int) -> Codes:
-    """codes[indices], -1 taking the last code; in the smallest dtype for so many values, whose maximum says missing."""
-    dtype = code_dtype(n_values)
+def _look_up(codes: NDArray[np.integer], indices: NDArray[np.integer], n_values: int) -> ProvisionalCodes:
+    """codes[indices], -1 taking the last code, in the smallest dtype for so many values."""
+    dtype = np.min_scalar_type(-max(n_values, 1))
     cell_codes = np.empty(len(indices), dtype=dtype)
     look_up(codes.astype(dtype), indices, 0, cell_codes)
     return cell_codes
@@ -299,6 +287,4 @@ class FinalCodes:
         if cells.dtype.kind == "f":
             out[:] = encode_column(NumericColumn(self.schema.name, cells, self.schema.unit), self.schema)
         else:
-            position = cells.astype(np.intp)
-            position[cells == np.iinfo(cells.dtype).max] = len(self.codes) - 1
-            np.take(self.codes, position, out=out, mode="clip")
+            look_up(self.codes, cells, 0, out)  # type: ignore[arg-type]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +25,7 @@ from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import choose_categorical, warn_of_useless_columns
 from tanager.table.rows import EncodedBatch, Outline, Rows, Weights, gather, weigh
 from tanager.table.schema import ColumnSchema, TableSchema
-from tanager.table.stream.coder import BatchRows, ColumnCoder, FinalCodes, RawCells
+from tanager.table.stream.coder import UNKNOWN, BatchRows, ColumnCoder, FinalCodes, ProvisionalCodes, RawCells
 from tanager.table.stream.rows import DiskRows, Spool, check_space
 from tanager.table.stream.source import Stream
 from tanager.table.training_table import (
@@ -127,7 +126,8 @@ class StreamReader:
             if self._unlabelled is not None:
                 apart = table.take(missing)
                 weights_apart = None if weights is None else weights[missing]
-                self._unlabelled.add(apart, _of_one_class(apart, weights_apart), None)
+                no_class = np.full(apart.n_rows, UNKNOWN, dtype=np.int8)
+                self._unlabelled.add(apart, _of_one_class(apart, weights_apart), no_class)
             table, weights = table.take(~missing), None if weights is None else weights[~missing]
         if table.n_rows:
             self._weight += table.n_rows if weights is None else float(weights.sum())
@@ -136,8 +136,9 @@ class StreamReader:
             self._count_classes(rows)
             labelled.add(table, rows, class_codes)
 
-    def _encode_labels(self, table: RawTable) -> Codes:
-        return self._classes.encode(table.column(self._roles.target), True, _of_one_class(table))
+    def _encode_labels(self, table: RawTable) -> ProvisionalCodes:
+        codes = self._classes.encode(table.column(self._roles.target), True, _of_one_class(table))
+        return cast(ProvisionalCodes, codes)
 
     def _count_classes(self, rows: BatchRows) -> None:
         if rows.n_classes > len(self._class_rows):
@@ -169,8 +170,8 @@ class StreamReader:
         unlabelled = None
         if self._unlabelled is not None and self._n_unlabelled:
             codes = self._unlabelled.final_codes(in_order)
-            unlabelled = self._unlabelled.rows(codes, of_class, labelled=False)
-        rows = weigh(labelled.rows(final, of_class, labelled=True), factors)
+            unlabelled = self._unlabelled.rows(codes, of_class)
+        rows = weigh(labelled.rows(final, of_class), factors)
         values = None
         if self._options.values and is_worth_cutting_again(schema.attributes, labelled.n_rows):
             values = self._value_rows(labelled, in_order, of_class, factors)
@@ -181,7 +182,7 @@ class StreamReader:
     ) -> ValueRows:
         pairs = zip(schema.attributes, labelled.coders.values(), strict=True)
         uncut = TableSchema(tuple(cut_at_every_value(column, coder.values) for column, coder in pairs), schema.target)
-        rows = gather(weigh(labelled.rows(labelled.final_codes(uncut), of_class, labelled=True), factors))
+        rows = gather(weigh(labelled.rows(labelled.final_codes(uncut), of_class), factors))
         return ValueRows(rows, uncut.attributes, self._options.discretizer)
 
     def _learn_columns(
@@ -224,7 +225,7 @@ class Roles:
     target: str
     weight: str | None = None
 
-    def attributes(self, names: tuple[str, ...]) -> list[str]:
+    def attributes(self, names: Sequence[str]) -> list[str]:
         """The other columns of a table, which has both of these and at least one other."""
         for name, what in ((self.target, "to predict"), (self.weight, "with the rows' weights")):
             if name is not None:
@@ -241,8 +242,8 @@ def check_roles(y: object, sample_weight: object) -> Roles:
     for option, value, what in arguments:
         if not isinstance(value, str) and (option == "y" or value is not None):
             raise DataError(
-                f"{option} is a {type(value).__name__}; expected the name of the {what}, as the table comes batch by "
-                "batch."
+                f"{option} is a {type(value).__name__}; expected the name of the {what}, as the table comes in parts.",
+                hint="add it to the table as a column.",
             )
     if y == sample_weight:
         raise DataError(f"the column {y!r} cannot be both the class and the rows' weights.")
@@ -290,13 +291,12 @@ class ProvisionalRows:
     def n_rows(self) -> int:
         return self.spool.n_rows
 
-    def add(self, table: RawTable, rows: BatchRows, classes: Codes | None) -> None:
-        """Add the rows of a batch; `classes` are written with them."""
+    def add(self, table: RawTable, rows: BatchRows, classes: RawCells) -> None:
+        """Add the rows of a batch; `classes` are written with them, -1 for none."""
         if rows.weights is not None:
             least = float(rows.weights.min())
             self._least_weight = least if self._least_weight is None else min(least, self._least_weight)
-        cells = self._encode(table, rows)
-        self._keep([*cells, *(each for each in (classes, rows.weights) if each is not None)])
+        self._keep([*self._encode(table, rows), classes, *([] if rows.weights is None else [rows.weights])])
 
     def _encode(self, table: RawTable, rows: BatchRows) -> list[RawCells]:
         columns = {column.name: column for column in table.columns if column.name in self.coders}
@@ -324,62 +324,29 @@ class ProvisionalRows:
         coded = zip(self.coders.values(), schema.attributes, strict=True)
         return [coder.final_codes(column, dtype) for coder, column in coded]
 
-    def rows(self, attributes: Sequence[FinalCodes], target: FinalCodes, labelled: bool) -> DiskRows:
-        """Those on disk."""
-        self.spool.flush()
-        weighted = self._least_weight is not None
-        blocks = FinalBlocks(self.spool, attributes, target, labelled, weighted)
-        outline = Outline(blocks.n_states, blocks.incomplete, self.spool.n_rows, self._least_weight)
-        return DiskRows(blocks.n_states, blocks, known=outline)
+    def rows(self, attributes: Sequence[FinalCodes], target: FinalCodes) -> DiskRows:
+        """Those on disk, as blocks of final codes, at both granularities where columns have two."""
+        spool, weighted = self.spool, self._least_weight is not None
+        spool.flush()
+        columns = [column.schema for column in attributes]
+        n_states = states_of_both(columns, target.schema.n_states)
+        fine = [column.incomplete for column in attributes if column.schema.groups]
+        incomplete = np.array([*(column.incomplete for column in attributes), *fine], dtype=bool)
+        places = fine_places(columns).tolist()
 
+        def blocks() -> Iterator[EncodedBatch]:
+            for chunk in spool.chunks:
+                cells = spool.read(chunk)
+                codes = np.empty((chunk.n_rows, len(incomplete)), dtype=code_dtype(max(n_states)), order="F")
 
-@dataclass(frozen=True)
-class FinalBlocks:
-    """The chunks of a spool as blocks of final codes, at both granularities where columns have two.
+                def write(node: int, cells: Sequence[RawCells] = cells, codes: Codes = codes) -> None:
+                    attributes[node].write(cells[node], codes[:, places[node]])
 
-    spool       the attributes, the class if rows have one, their weights if they have any
-    attributes  of the rows
-    target      the class; every class is missing if not `labelled`
-    """
+                map_threads(write, range(len(attributes)))
+                write_coarse(codes, columns)
+                classes = np.empty(chunk.n_rows, dtype=target.codes.dtype)
+                target.write(cells[len(attributes)], classes)
+                weights = cells[-1].astype(np.float64) if weighted else None
+                yield EncodedBatch(codes, classes, n_states, incomplete, weights)
 
-    spool: Spool
-    attributes: Sequence[FinalCodes]
-    target: FinalCodes
-    labelled: bool
-    weighted: bool
-
-    @cached_property
-    def columns(self) -> tuple[ColumnSchema, ...]:
-        """What each attribute of the rows holds."""
-        return tuple(column.schema for column in self.attributes)
-
-    @cached_property
-    def n_states(self) -> tuple[int, ...]:
-        return states_of_both(self.columns, self.target.schema.n_states)
-
-    @cached_property
-    def incomplete(self) -> NDArray[np.bool_]:
-        incomplete = [column.incomplete for column in self.attributes]
-        fine = [missing for missing, column in zip(incomplete, self.columns, strict=True) if column.groups]
-        return np.array([*incomplete, *fine], dtype=bool)
-
-    def __call__(self) -> Iterator[EncodedBatch]:
-        n_attributes, n_classes = len(self.attributes), self.target.schema.n_states
-        for chunk in self.spool.chunks:
-            cells = self.spool.read(chunk)
-            classes: Codes = np.full(chunk.n_rows, n_classes, dtype=code_dtype(n_classes))
-            if self.labelled:
-                self.target.write(cells[n_attributes], classes)
-            weights = cells[-1].astype(np.float64) if self.weighted else None
-            yield EncodedBatch(self._codes(chunk.n_rows, cells), classes, self.n_states, self.incomplete, weights)
-
-    def _codes(self, n_rows: int, cells: Sequence[RawCells]) -> Codes:
-        codes = np.empty((n_rows, len(self.n_states) - 1), dtype=code_dtype(max(self.n_states)), order="F")
-        places = fine_places(self.columns).tolist()
-
-        def write(node: int) -> None:
-            self.attributes[node].write(cells[node], codes[:, places[node]])
-
-        map_threads(write, range(len(self.attributes)))
-        write_coarse(codes, self.columns)
-        return codes
+        return DiskRows(n_states, blocks, known=Outline(n_states, incomplete, spool.n_rows, self._least_weight))

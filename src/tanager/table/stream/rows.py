@@ -138,7 +138,7 @@ class Chunk:
 class Spool:
     """Columns of cells, appended batch by batch and read back chunk by chunk.
 
-    Within a chunk a column is one run of bytes, in the dtype its cells need there.
+    Within a chunk a column is one run of bytes, in the widest of the dtypes that its batches have there.
     """
 
     def __init__(self) -> None:
@@ -168,12 +168,11 @@ class Spool:
         """Write what is pending as a chunk."""
         if not self._n_pending:
             return
-        columns = [_widen(parts) for parts in self._pending]
-        check_space(sum(part.nbytes for parts in columns for part in parts), "the codes of the next rows")
-        self.chunks.append(Chunk(self._file.size, self._n_pending, tuple(parts[0].dtype for parts in columns)))
-        for parts in columns:
-            for part in parts:
-                self._file.append(part)
+        columns = [np.concatenate(parts) for parts in self._pending]
+        check_space(sum(column.nbytes for column in columns), "the codes of the next rows")
+        self.chunks.append(Chunk(self._file.size, self._n_pending, tuple(column.dtype for column in columns)))
+        for column in columns:
+            self._file.append(column)
         self._pending, self._n_pending = [], 0
 
     def read(self, chunk: Chunk) -> list[RawCells]:
@@ -186,20 +185,6 @@ class Spool:
     def close(self) -> None:
         """Give the disk space back."""
         self._file.close()
-
-
-def _widen(parts: Sequence[RawCells]) -> Sequence[RawCells]:
-    """Several batches of a column in the widest of their dtypes; the largest number goes on to say missing."""
-    dtype = np.result_type(*parts)
-    if all(part.dtype == dtype for part in parts):
-        return parts
-    wide: list[RawCells] = []
-    for part in parts:
-        other = part.astype(dtype)
-        if dtype.kind == "u":
-            other[part == np.iinfo(part.dtype).max] = np.iinfo(dtype).max
-        wide.append(other)
-    return wide
 
 
 class ScratchFile:

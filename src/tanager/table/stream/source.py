@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -29,8 +30,6 @@ BATCH_BYTES = 1 << 28
 BATCHES_HELD = 2
 # A cell of text or of a dictionary in memory, about, without the text itself.
 TEXT_BYTES = 16
-# Bytes of a column in a group of rows below which nobody asks how many are its dictionary.
-SMALL_CHUNK = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -242,7 +241,7 @@ def read_fragments(fragments: Sequence[Any], columns: list[str], stored: list[st
                 fragment.filesystem.open_input_file(fragment.path) as source,
                 parquet.ParquetFile(source, read_dictionary=stored, pre_buffer=False) as file,
             ):
-                n_rows = count_batch(file, source, groups, columns, fragment.path)
+                n_rows = count_batch(file, groups, columns, fragment.path)
                 for batch in file.iter_batches(n_rows, row_groups=groups, columns=columns):
                     yield from split_texts(batch)
         except MemoryLimitError:
@@ -258,13 +257,11 @@ def cell_bytes(kind: pa.DataType) -> float:
     return kind.bit_width / 8 if pa.types.is_primitive(kind) else TEXT_BYTES
 
 
-def count_batch(file: Any, source: BinaryIO, groups: Sequence[int], columns: Sequence[str], path: str) -> int:
+def count_batch(file: Any, groups: Sequence[int], columns: Sequence[str], path: str) -> int:
     """How many rows a batch is to have; a MemoryLimitError where what it holds with them is too much."""
     width = sum(cell_bytes(file.schema_arrow.field(name).type) for name in columns)
     n_rows = int(max(1, min(BATCH_ROWS, file.metadata.num_rows, BATCH_BYTES // max(width, 1))))
-    leaves = [leaf for leaf in range(len(file.schema)) if file.schema.column(leaf).path in set(columns)]
-    sizes = [_group_bytes(file, source, group, leaves, n_rows) for group in groups]
-    need = int(BATCHES_HELD * (n_rows * width + _most_at_once(sizes, n_rows)))
+    need = int(BATCHES_HELD * (n_rows * width + _most_text(file, groups, columns, n_rows)))
     room = available_memory()
     if need > room:
         raise MemoryLimitError(
@@ -275,50 +272,25 @@ def count_batch(file: Any, source: BinaryIO, groups: Sequence[int], columns: Seq
     return n_rows
 
 
-def _group_bytes(file: Any, source: BinaryIO, group: int, leaves: Sequence[int], n_rows: int) -> tuple[int, float]:
-    """The rows of a group, and the bytes of dictionaries and texts that some of its rows bring."""
-    metadata, n_bytes = file.metadata.row_group(group), 0.0
-    for leaf in leaves:
-        chunk = metadata.column(leaf)
-        size = chunk.total_uncompressed_size
-        dictionary = 0
-        if chunk.has_dictionary_page and size > SMALL_CHUNK:
-            dictionary = _page_size(source, chunk.dictionary_page_offset)
-        if chunk.physical_type == "BYTE_ARRAY":
-            size *= min(1.0, n_rows / max(metadata.num_rows, 1))
-            n_bytes += max(size, dictionary)
-        else:
-            n_bytes += dictionary
-    return metadata.num_rows, n_bytes
+def _most_text(file: Any, groups: Sequence[int], columns: Sequence[str], n_rows: int) -> float:
+    """The most bytes of dictionaries and texts in the groups of rows that a batch of so many rows may touch."""
+    leaves = [leaf for leaf in range(len(file.schema)) if file.schema.column(leaf).path in set(columns)]
+    sizes = np.zeros((len(groups), 2))
+    for place, group in enumerate(map(file.metadata.row_group, groups)):
+        share = min(1.0, n_rows / max(group.num_rows, 1))
+        sizes[place] = group.num_rows, sum(_chunk_bytes(group.column(leaf), share) for leaf in leaves)
+    ends, totals = np.cumsum(sizes, axis=0).T
+    last = np.minimum(np.searchsorted(ends, ends - 1 + n_rows), len(ends) - 1)  # it may begin at the end of a group
+    return float(np.max(totals[last] - totals + sizes[:, 1], initial=0.0))
 
 
-def _most_at_once(groups: Sequence[tuple[int, float]], n_rows: int) -> float:
-    """The most bytes of consecutive groups that a batch of so many rows may touch."""
-    first, held, most = 0, [0, 0.0], 0.0
-    for rows, n_bytes in groups:
-        held = [held[0] + rows, held[1] + n_bytes]
-        while held[0] - groups[first][0] - rows >= n_rows:
-            held = [held[0] - groups[first][0], held[1] - groups[first][1]]
-            first += 1
-        most = max(most, held[1])
-    return most
-
-
-def _page_size(source: BinaryIO, offset: int) -> int:
-    """The bytes of a page once it is unpacked: the second field of its header, in Thrift's compact protocol."""
-    source.seek(offset)
-    header = iter(source.read(16))
-    size = 0
-    for _ in range(2):
-        if next(header, None) != 0x15:  # the next field, a number of 32 bits
-            return 0  # whoever reads it says what is wrong with it
-        size = shift = 0
-        for byte in header:
-            size |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-    return size >> 1
+def _chunk_bytes(chunk: Any, share: float) -> float:
+    """Bytes of the dictionary of a column in a group, about, and of the texts in a share of its rows."""
+    size, dictionary = chunk.total_uncompressed_size, 0.0
+    if chunk.has_dictionary_page:
+        stored = chunk.data_page_offset - chunk.dictionary_page_offset
+        dictionary = size * min(1.0, stored / max(chunk.total_compressed_size, 1))
+    return max(share * size, dictionary) if chunk.physical_type == "BYTE_ARRAY" else dictionary
 
 
 def split_texts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
