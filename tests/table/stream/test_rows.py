@@ -128,8 +128,8 @@ def test_cells_come_back_in_order_whatever_the_batches_and_their_dtypes(batches,
                 own += column.tolist()
         assert spool.n_rows == len(written[0])
         spool.flush()
-        for chunk in spool.chunks:
-            for own, column in zip(found, spool.read(chunk), strict=True):
+        for columns in spool.chunks():
+            for own, column in zip(found, columns, strict=True):
                 own += column.tolist()
         spool.close()
     assert found == written
@@ -139,15 +139,13 @@ def test_arrays_stay_when_their_file_is_closed_and_it_takes_no_name(tmp_path, mo
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     file = ScratchFile()
     odd, codes = np.arange(3, dtype=np.uint8), np.asfortranarray(np.arange(15, dtype=np.uint16).reshape(5, 3))
-    assert file.append(odd) == 0
-    file.align()
-    start = file.append(codes)
-    data = file.read(0, file.size)
+    stored = file.append(odd), file.append(codes)
+    data = file.read()
     file.close()
-    found = data[start:].view(np.uint16).reshape(3, 5).T
-    assert found.flags.aligned
-    np.testing.assert_array_equal(found, codes)
-    np.testing.assert_array_equal(data[:3], odd)
+    for place, array in zip(stored, (odd, codes), strict=True):
+        assert place.of(data).flags.aligned
+        assert place.of(data).flags.f_contiguous
+        np.testing.assert_array_equal(place.of(data), array)
     assert list(tmp_path.iterdir()) == []
 
 

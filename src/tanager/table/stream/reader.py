@@ -26,7 +26,7 @@ from tanager.table.encoder import choose_categorical, warn_of_useless_columns
 from tanager.table.rows import EncodedBatch, Outline, Rows, Weights, gather, weigh
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.coder import UNKNOWN, BatchRows, ColumnCoder, FinalCodes, ProvisionalCodes, RawCells
-from tanager.table.stream.rows import DiskRows, Spool, check_space
+from tanager.table.stream.rows import DiskRows, Spool
 from tanager.table.stream.source import Stream
 from tanager.table.training_table import (
     LEARNS_WITHOUT_CLASS,
@@ -105,7 +105,7 @@ class StreamReader:
         for table in stream.tables():
             if self._labelled is None:
                 names, features = self._roles.attributes(table.names), options.categorical_features
-                self._labelled = ProvisionalRows(names, features, stream.n_rows or 0)
+                self._labelled = ProvisionalRows(names, features)
                 self._unlabelled = ProvisionalRows(names, features) if options.unlabelled else None
             self._add(table, self._labelled)
         assert self._labelled is not None, "a stream without a row is an error"
@@ -270,21 +270,14 @@ def read_weights(column: Column) -> Weights:
 class ProvisionalRows:
     """Codes every column for itself; rows go to a spool.
 
-    names       of the attributes, in their order in the table; they are coded in the order of the names themselves
-    n_expected  rows are known to come, or none is
+    `names` are the attributes in their order in the table; they are coded in the order of the names themselves.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        categorical_features: ArrayLike | str | None,
-        n_expected: int = 0,
-    ) -> None:
+    def __init__(self, names: Sequence[str], categorical_features: ArrayLike | str | None) -> None:
         self.names = tuple(names)
         self.coders = {name: ColumnCoder() for name in sorted(names)}
         self.spool = Spool()
         self._categorical_features = categorical_features
-        self._n_expected = n_expected
         self._least_weight: float | None = None
 
     @property
@@ -296,7 +289,7 @@ class ProvisionalRows:
         if rows.weights is not None:
             least = float(rows.weights.min())
             self._least_weight = least if self._least_weight is None else min(least, self._least_weight)
-        self._keep([*self._encode(table, rows), classes, *([] if rows.weights is None else [rows.weights])])
+        self.spool.append([*self._encode(table, rows), classes, *([] if rows.weights is None else [rows.weights])])
 
     def _encode(self, table: RawTable, rows: BatchRows) -> list[RawCells]:
         columns = {column.name: column for column in table.columns if column.name in self.coders}
@@ -310,13 +303,6 @@ class ProvisionalRows:
             return coder.encode(columns[name], categorical[name], rows)
 
         return map_threads(encode, range(len(columns)))
-
-    def _keep(self, columns: list[RawCells]) -> None:
-        if self.spool.n_rows == 0:
-            # A byte a cell, if columns have few values; more is refused when it comes to it.
-            row_bytes = sum(8 if column.dtype == np.float64 else 1 for column in columns)
-            check_space(self._n_expected * row_bytes, "the codes, at a byte for each cell,")
-        self.spool.append(columns)
 
     def final_codes(self, schema: TableSchema) -> list[FinalCodes]:
         """Of every column, by their schema in the order of their names."""
@@ -335,16 +321,16 @@ class ProvisionalRows:
         places = fine_places(columns).tolist()
 
         def blocks() -> Iterator[EncodedBatch]:
-            for chunk in spool.chunks:
-                cells = spool.read(chunk)
-                codes = np.empty((chunk.n_rows, len(incomplete)), dtype=code_dtype(max(n_states)), order="F")
+            for cells in spool.chunks():
+                n_rows = len(cells[0])
+                codes = np.empty((n_rows, len(incomplete)), dtype=code_dtype(max(n_states)), order="F")
 
                 def write(node: int, cells: Sequence[RawCells] = cells, codes: Codes = codes) -> None:
                     attributes[node].write(cells[node], codes[:, places[node]])
 
                 map_threads(write, range(len(attributes)))
                 write_coarse(codes, columns)
-                classes = np.empty(chunk.n_rows, dtype=target.codes.dtype)
+                classes = np.empty(n_rows, dtype=target.codes.dtype)
                 target.write(cells[len(attributes)], classes)
                 weights = cells[-1].astype(np.float64) if weighted else None
                 yield EncodedBatch(codes, classes, n_states, incomplete, weights)

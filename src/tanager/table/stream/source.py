@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from tanager.errors import DataError, FileError, MemoryLimitError
 from tanager.registry import list_names
 from tanager.runtime.resources import available_memory
-from tanager.table.columns import DictionaryColumn, RawTable
+from tanager.table.columns import RawTable
 from tanager.table.read_columns import is_instance, read_arrow, read_columns, replace_columns
 
 BATCH_ROWS = 1 << 17
@@ -37,13 +37,11 @@ class Stream:
     """Frames that together are one table.
 
     frames   each with the same columns, in any order; those without a row are skipped
-    n_rows   rows in all, where that is known beforehand
     stored   text columns that come as dictionaries only because the file stores them so
     check    raises if what was read has changed meanwhile
     """
 
     frames: Iterator[object]
-    n_rows: int | None = None
     stored: frozenset[str] = frozenset()
     check: Callable[[], None] = field(default=lambda: None)
 
@@ -99,11 +97,7 @@ class Stream:
                 f"batch {number} {what} the column {other!r}, unlike the first batch: "
                 f"its columns are {list_names(names)}."
             )
-        columns = [by_name[name] for name in names]
-        for position, column in enumerate(columns):
-            if column.name in self.stored and isinstance(column, DictionaryColumn):
-                columns[position] = DictionaryColumn(column.name, column.indices, column.dictionary)
-        return RawTable(tuple(columns), named=True, n_rows=table.n_rows)
+        return RawTable(tuple(by_name[name] for name in names), named=True, n_rows=table.n_rows)
 
 
 def open_stream(X: Any, columns: Sequence[str] | None = None) -> Stream:
@@ -145,8 +139,7 @@ def _open_dataset(dataset: Any, columns: Sequence[str] | None) -> Stream:
         check_types(dataset.schema, wanted)
         return Stream(_name_file(_scan(dataset, wanted), files), check=check)
     stored = text_columns(dataset.schema, wanted)
-    n_rows = sum(fragment.count_rows() for fragment in fragments)
-    return Stream(_read_ahead(read_fragments(fragments, wanted, stored)), n_rows, frozenset(stored), check)
+    return Stream(_read_ahead(read_fragments(fragments, wanted, stored)), frozenset(stored), check)
 
 
 def _scan(dataset: Any, columns: list[str]) -> Iterator[object]:
