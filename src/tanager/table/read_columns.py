@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import math
 import numbers
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +33,14 @@ UNREADABLE = (pa.ArrowException, OverflowError, TypeError, ValueError)
 # Of dates and durations; Arrow has seconds and finer units, and days of dates.
 COARSE_UNITS = ("Y", "M", "W", "D", "h", "m")
 NO_ROWS = "the table has no rows."
+FAMILIES: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    ((bool, np.bool_), "booleans"),
+    (str, "text"),
+    ((datetime.date, np.datetime64), "dates"),
+    ((datetime.timedelta, np.timedelta64), "durations"),
+    (numbers.Number, "numbers"),
+)
+"""Kinds of cells that a column may hold; the first that fits counts."""
 
 
 def read_columns(X: Any) -> RawTable:
@@ -247,19 +254,20 @@ def _read_numbers(names: Sequence[str], array: NDArray[Any]) -> Iterator[Column]
 def read_objects(name: str, values: NDArray[np.generic]) -> Column:
     """A column of Python objects, text, booleans or dates: Arrow infers one type for it, or we say why it cannot."""
     values = arrow_moments(name, values)
-    try:
-        array = _read_moments(name, values, pa.array(values, from_pandas=True))
-    except DataError:
-        raise
-    except UNREADABLE:
-        try:
-            values = _plain_cells(name, values)
-            array = _read_moments(name, values, pa.array(values, from_pandas=True))
-        except DataError:
-            raise
-        except UNREADABLE:
-            raise _mixed_types(name, values) from None
-    return read_arrow(name, array)
+    cells = _infer(values)
+    if cells is None:
+        values = _plain_cells(name, values)
+        cells = _infer(values)
+    if cells is None:
+        raise _mixed_types(name, values)
+    return read_arrow(name, _read_moments(name, values, cells))
+
+
+def _infer(values: NDArray[Any] | list[object]) -> pa.Array | pa.ChunkedArray | None:
+    """The cells in the one type that Arrow sees in them; None where there is none."""
+    with contextlib.suppress(*UNREADABLE):
+        return pa.array(values, from_pandas=True)
+    return None
 
 
 def _read_moments(name: str, values: NDArray[Any], cells: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -275,21 +283,20 @@ def _read_moments(name: str, values: NDArray[Any], cells: pa.Array | pa.ChunkedA
         )
     if not times or not pa.types.is_date(cells.type):
         return cells
-    return pa.array(_as_times(moments))
+    return pa.array(list(map(_as_time, moments)))
 
 
-def _as_times(moments: Sequence[Any]) -> list[datetime.datetime | None]:
-    midnight = datetime.time()
-    is_date = [isinstance(moment, datetime.date) and not isinstance(moment, datetime.datetime) for moment in moments]
-    pairs = zip(moments, is_date, strict=True)
-    return [datetime.datetime.combine(moment, midnight) if date else moment for moment, date in pairs]
+def _as_time(moment: Any) -> Any:
+    """A date as its midnight."""
+    is_date = isinstance(moment, datetime.date) and not isinstance(moment, datetime.datetime)
+    return datetime.datetime.combine(moment, datetime.time()) if is_date else moment
 
 
 def _plain_cells(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
     """The cells with None for what holds nothing, and dates of NumPy, if there are only such, in an array of theirs."""
     cells = [None if holds_nothing(value) else value for value in values]
     if all(cell is None or isinstance(cell, datetime.date) for cell in cells):
-        cells = _as_times(cells)
+        cells = list(map(_as_time, cells))
     kinds = {type(cell) for cell in cells if cell is not None}
     if kinds <= {np.datetime64} or kinds <= {np.timedelta64}:
         kind = "M8" if np.datetime64 in kinds else "m8"
@@ -413,14 +420,14 @@ def _mixed_types(name: str, values: NDArray[np.generic]) -> DataError:
     for row, value in enumerate(values):
         if holds_nothing(value):
             continue
-        family = _family_of(value)
+        family = next((family for kind, family in FAMILIES if isinstance(value, kind)), None)
         if family is None:
             kind = type(value).__name__
             return DataTypeError(
                 f"column {name!r} holds a {kind} in row {row}; each argument must be a string or a number "
                 "(or a boolean or a date)."
             )
-        if not _can_be_kept(value):
+        if _infer([value]) is None:
             return DataError(
                 f"column {name!r} holds {family} in row {row} that cannot be kept: {value!r:.60}.",
                 hint="numbers must be finite, whole ones have at most 64 bits, and text must be valid Unicode.",
@@ -429,34 +436,6 @@ def _mixed_types(name: str, values: NDArray[np.generic]) -> DataError:
     kinds = " and ".join(f"{family} ({value!r}, row {row})" for family, (row, value) in first.items())
     mixes = "mixes" if len(first) > 1 else "holds several types of"
     return DataTypeError(f"column {name!r} {mixes} {kinds}.", hint="convert the column to one type.")
-
-
-def _family_of(value: object) -> str | None:
-    families: dict[str, tuple[str, ...]] = {
-        "booleans": ("bool", "bool_"),
-        "text": ("str", "str_"),
-        "dates": ("date", "datetime", "Timestamp", "datetime64"),
-        "durations": ("timedelta", "Timedelta", "timedelta64"),
-    }
-    for family, names in families.items():
-        if type(value).__name__ in names:
-            return family
-    return "numbers" if isinstance(value, numbers.Number) else None
-
-
-def _can_be_kept(value: object) -> bool:
-    """Whether a text can be written as UTF-8, and a number is finite and, if whole, of at most 64 bits."""
-    try:
-        if isinstance(value, str):
-            value.encode()
-        elif isinstance(value, int):
-            return -(2**63) <= value < 2**64
-        elif isinstance(value, numbers.Number):
-            is_real = isinstance(value, numbers.Real) or not isinstance(value, numbers.Complex)  # a Decimal is neither
-            return is_real and math.isfinite(value)  # type: ignore[arg-type]
-    except (ValueError, OverflowError, TypeError):
-        return False
-    return True
 
 
 def without_mask(values: Any) -> Any:
