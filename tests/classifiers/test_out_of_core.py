@@ -253,20 +253,6 @@ def test_codes_that_find_no_space_are_refused(monkeypatch, small_chunks):
         NaiveBayesClassifier().fit(cut(mixed_table(200), [100]), "outcome")
 
 
-def test_a_file_that_changes_while_it_is_read_is_detected(tmp_path, monkeypatch):
-    file = tmp_path / "a.parquet"
-    pa.parquet.write_table(mixed_table(300), file)
-    data = pa.dataset.dataset(file)
-
-    def touch(*rest):
-        os.utime(file, ns=(1, 1))
-        return np.ones(5, dtype=bool)
-
-    monkeypatch.setattr(stream_reader, "choose_categorical", touch)
-    with pytest.raises(FileError, match=r"a.parquet' changed while it was read"):
-        NaiveBayesClassifier().fit(data, "outcome")
-
-
 def test_a_file_with_other_columns_is_named(tmp_path):
     pa.parquet.write_table(mixed_table(30), tmp_path / "a.parquet")
     pa.parquet.write_table(mixed_table(30).rename_columns(["other", *"bcde", "outcome"]), tmp_path / "b.parquet")

@@ -19,7 +19,7 @@ from tanager.errors import DataError, OptionError
 from tanager.registry import check_option, nearest_first
 from tanager.runtime.resources import map_threads, thread_limit
 from tanager.table.columns import as_number, code_dtype
-from tanager.table.read_columns import without_mask
+from tanager.table.read_columns import refuse_mask
 from tanager.table.schema import ColumnSchema
 from tanager.table.training_table import encode_labels, read_sample_weight
 from tanager.table.value_counts import (
@@ -108,7 +108,9 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         A row of integer weight w counts as w rows, exactly.
         """
-        table, labels = validate_data(self, without_mask(X), without_mask(y), dtype=np.float64, ensure_all_finite=False)
+        refuse_mask(X, "X")
+        refuse_mask(y, "y")
+        table, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
         if labels.dtype.kind == "f":
             check_classification_targets(labels)  # refuses a target of real numbers
         classes, class_codes = encode_labels(labels)
@@ -131,7 +133,8 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: ArrayLike) -> Array:
         """The bin of each cell, a whole number in float64 (n_samples, n_features); NaN stays NaN."""
         check_is_fitted(self)
-        table = validate_data(self, without_mask(X), reset=False, dtype=np.float64, ensure_all_finite=False)
+        refuse_mask(X, "X")
+        table = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         bins = np.empty(table.shape, order="F")
 
         def fill_column(index: int) -> None:

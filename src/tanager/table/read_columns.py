@@ -219,7 +219,7 @@ def _read_array(X: object) -> RawTable:
         raise DataTypeError(f"the table is a {kind}; expected a data frame, an array or rows.", hint=hint)
     if isinstance(X, list | tuple) and not X:
         raise DataError(NO_ROWS)
-    X = without_mask(X)
+    refuse_mask(X, "the table")
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise DataError("Complex data not supported: the table holds complex numbers.", hint="take X.real, or X.imag.")
     array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
@@ -256,7 +256,7 @@ def read_objects(name: str, values: NDArray[np.generic]) -> Column:
     values = arrow_moments(name, values)
     cells = _infer(values)
     if cells is None:
-        values = _plain_cells(name, values)
+        values = _plain_cells(values)
         cells = _infer(values)
     if cells is None:
         raise _mixed_types(name, values)
@@ -292,15 +292,11 @@ def _as_time(moment: Any) -> Any:
     return datetime.datetime.combine(moment, datetime.time()) if is_date else moment
 
 
-def _plain_cells(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
-    """The cells with None for what holds nothing, and dates of NumPy, if there are only such, in an array of theirs."""
+def _plain_cells(values: NDArray[np.generic]) -> NDArray[np.object_]:
+    """The cells with None for what holds nothing; among times a date is its midnight."""
     cells = [None if holds_nothing(value) else value for value in values]
     if all(cell is None or isinstance(cell, datetime.date) for cell in cells):
         cells = list(map(_as_time, cells))
-    kinds = {type(cell) for cell in cells if cell is not None}
-    if kinds <= {np.datetime64} or kinds <= {np.timedelta64}:
-        kind = "M8" if np.datetime64 in kinds else "m8"
-        return arrow_moments(name, np.array([np.array("NaT", kind) if cell is None else cell for cell in cells]))
     return np.array([*cells, None], dtype=object)[:-1]  # a cell that is an array stays one
 
 
@@ -438,27 +434,14 @@ def _mixed_types(name: str, values: NDArray[np.generic]) -> DataError:
     return DataTypeError(f"column {name!r} {mixes} {kinds}.", hint="convert the column to one type.")
 
 
-def without_mask(values: Any) -> Any:
-    """Masked arrays, and lists of them, as arrays whose masked cells are missing; anything else as it is.
-
-    Whoever takes a masked array for an array (`numpy.asarray`, scikit-learn) sees the numbers below its mask.
-    """
-    if isinstance(values, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in values):
-        try:
-            values = np.ma.array(values)
-        except ValueError:
-            return values  # rows of several lengths, which the caller refuses
-    if not isinstance(values, np.ma.MaskedArray):
-        return values
-    if not np.ma.is_masked(values):
-        return values.data
-    if values.dtype.kind in "fc":
-        return values.filled(np.nan)
-    if values.dtype.kind in "mM":
-        return values.filled(np.datetime64("NaT") if values.dtype.kind == "M" else np.timedelta64("NaT"))
-    objects = values.data.astype(object)  # where an integer may stand beside nothing
-    objects[np.ma.getmaskarray(values)] = None
-    return objects
+def refuse_mask(values: object, what: str) -> None:
+    """Whoever takes a masked array for an array (`numpy.asarray`, scikit-learn) sees the numbers below its mask."""
+    rows = values if isinstance(values, list | tuple) else [values]
+    if any(isinstance(row, np.ma.MaskedArray) for row in rows):
+        raise DataTypeError(
+            f"{what} is a masked array, and numbers below a mask are no data.",
+            hint="values.astype(float).filled(numpy.nan) is an array whose masked cells are missing.",
+        )
 
 
 def arrow_moments(name: str, values: NDArray[Any]) -> NDArray[Any]:

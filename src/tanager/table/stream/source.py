@@ -6,10 +6,9 @@ What a batch of a Parquet file takes is counted before it is held: few bytes may
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
@@ -38,12 +37,10 @@ class Stream:
 
     frames   each with the same columns, in any order; those without a row are skipped
     stored   text columns that come as dictionaries only because the file stores them so
-    check    raises if what was read has changed meanwhile
     """
 
     frames: Iterator[object]
     stored: frozenset[str] = frozenset()
-    check: Callable[[], None] = field(default=lambda: None)
 
     def tables(self) -> Iterator[RawTable]:
         """Every batch, with the columns of the first in their order."""
@@ -57,7 +54,6 @@ class Stream:
                 )
             names = names or table.names
             yield self._arrange(table, names, number)
-        self.check()
 
     def select(self, names: Sequence[str]) -> Iterator[object]:
         """Every batch as a frame with these columns."""
@@ -67,7 +63,6 @@ class Stream:
             if absent:
                 raise DataError(f"batch {number} lacks column {absent[0]!r}; it has {list_names(batch.columns)}.")
             yield batch.select(*names).to_native()
-        self.check()
 
     def plain_tables(self) -> Iterator[pa.Table]:
         """Every batch of files as a table whose texts are texts."""
@@ -76,7 +71,6 @@ class Stream:
             coded = {place: column for place, column in enumerate(table.columns) if names[place] in self.stored}
             texts = {place: column.cast(column.type.value_type) for place, column in coded.items()}
             yield replace_columns(table, texts)
-        self.check()
 
     def _with_rows(self) -> Iterator[Any]:
         """The frames that have rows; a record batch as a table."""
@@ -126,20 +120,13 @@ def _open_dataset(dataset: Any, columns: Sequence[str] | None) -> Stream:
     files = dataset.files
     if not files:
         raise DataError("the data set has no file.")
-    before = _fingerprints(files)
     _check_columns(dataset)
-
-    def check() -> None:
-        for file, now, expected in zip(files, _fingerprints(files), before, strict=True):
-            if now != expected:
-                raise FileError(f"file {file!r} changed while it was read.", hint="fit again when nobody writes to it.")
-
     fragments = plain_fragments(dataset)
     if not fragments:
         check_types(dataset.schema, wanted)
-        return Stream(_name_file(_scan(dataset, wanted), files), check=check)
+        return Stream(_name_file(_scan(dataset, wanted), files))
     stored = text_columns(dataset.schema, wanted)
-    return Stream(_read_ahead(read_fragments(fragments, wanted, stored)), frozenset(stored), check)
+    return Stream(_read_ahead(read_fragments(fragments, wanted, stored)), frozenset(stored))
 
 
 def _scan(dataset: Any, columns: list[str]) -> Iterator[object]:
@@ -184,15 +171,6 @@ def _check_columns(dataset: Any) -> None:
                 f"file {file!r} {what} the column {other!r}, unlike the first file of the data set.",
                 hint="fit the files of one kind only.",
             )
-
-
-def _fingerprints(files: Sequence[str]) -> list[tuple[int, int] | None]:
-    """Size and time of the last change of each file on this machine; None for others."""
-    prints: list[tuple[int, int] | None] = []
-    for file in files:
-        stat = Path(file).stat() if Path(file).exists() else None
-        prints.append(None if stat is None else (stat.st_size, stat.st_mtime_ns))
-    return prints
 
 
 def plain_fragments(dataset: Any) -> list[Any]:
