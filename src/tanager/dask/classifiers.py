@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self, cast
 
@@ -18,8 +17,8 @@ from tanager.classifiers.coded_table import CodedTable
 from tanager.dask.cluster import Cluster, ClusterRows
 from tanager.dask.partitions import (
     LearntColumns,
-    PartitionEncoder,
     Partitions,
+    encode_partition,
     find_partitions,
     learn_columns,
     merge_packed,
@@ -175,19 +174,19 @@ def _code_table(options: ReadOptions, cluster: Cluster, partitions: Partitions) 
     target = ColumnSchema(partitions.reader.roles.target, "categorical", tuple(table.classes.tolist()))
     schema = TableSchema(attributes, target)
     order = schema.learning_order
-    encoder = PartitionEncoder(schema.select(order), order, table.classes)
-    encode = partial(encoder.encode_frame, reader=partitions.reader, keep_unlabelled=options.unlabelled)
-    rows: Rows = ClusterRows(cluster, cluster.map_partitions("encode", encode, partitions.frames))
+    encode = partial(encode_partition, reader=partitions.reader, order=order, classes=table.classes)
+    coded = partial(encode, schema=schema.select(order), keep_unlabelled=options.unlabelled)
+    rows: Rows = ClusterRows(cluster, cluster.map_partitions("encode", coded, partitions.frames))
     unlabelled = None
     if options.unlabelled and table.n_unlabelled:
         unlabelled = rows.map(partial(_take_rows, labelled=False), "unlabelled")
         rows = rows.map(partial(_take_rows, labelled=True), "labelled")
     rows, values = weigh(rows, learnt.factors), None
     if learnt.uncut:
-        uncut = replace(encoder, schema=TableSchema(learnt.uncut, target).select(order))
-        encode = partial(uncut.encode_frame, reader=partitions.reader, keep_unlabelled=False)
-        few = ClusterRows(cluster, cluster.map_partitions("values", encode, partitions.frames))
-        values = ValueRows(gather(weigh(few, learnt.factors)), uncut.schema.attributes, options.discretizer)
+        uncut = TableSchema(learnt.uncut, target).select(order)
+        coded = partial(encode, schema=uncut, keep_unlabelled=False)
+        few = ClusterRows(cluster, cluster.map_partitions("values", coded, partitions.frames))
+        values = ValueRows(gather(weigh(few, learnt.factors)), uncut.attributes, options.discretizer)
     return CodedTable(schema, order, table.classes, rows, unlabelled, values, factors=learnt.factors)
 
 

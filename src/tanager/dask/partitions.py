@@ -1,7 +1,6 @@
 """The partitions of a Dask data frame or a folder of Parquet files: read, summarised and coded on the workers.
 
-`PartitionStatistics` of all partitions are merged; what columns hold follows from them; then `PartitionEncoder` codes
-each partition.
+`PartitionStatistics` of all partitions are merged; what columns hold follows from them; then each partition is coded.
 """
 
 from __future__ import annotations
@@ -230,42 +229,33 @@ def learn_columns(packed: bytes, options: ReadOptions) -> LearntColumns:
     return LearntColumns(attributes, replace(statistics, columns=()), empty, uncut, factors)
 
 
-@dataclass(frozen=True)
-class PartitionEncoder:
-    """How partitions become codes.
+def encode_partition(
+    frame: Any,
+    number: int,
+    reader: Reader,
+    schema: TableSchema,
+    order: tuple[int, ...],
+    classes: NDArray[np.generic],
+    keep_unlabelled: bool,
+) -> EncodedBatch:
+    """The rows with a class, then those without if they are to be kept, whose class code says missing.
 
-    schema   the attributes in the order of the rows
-    order    the column of the table that each of them is
-    classes  the labels, ascending
+    `schema` has the attributes in the order of the rows, each of which is the column `order` of the table.
     """
-
-    schema: TableSchema
-    order: tuple[int, ...]
-    classes: NDArray[np.generic]
-
-    def encode_frame(self, frame: Any, number: int, reader: Reader, keep_unlabelled: bool) -> EncodedBatch:
-        """The rows with a class, then those without if they are to be kept, whose class code says missing."""
-        table, unlabelled = reader.read(frame, number, self.classes)
-        blocks = []
-        if table is not None:
-            with _unchanged(number):
-                rows = table.class_codes, table.weights
-                blocks.append(encode_rows(table.table, self.order, self.schema, *rows, unseen_is_error=True))
-        if keep_unlabelled and unlabelled is not None:
-            with naming(number):
-                no_class = without_class(self.schema, unlabelled.table.n_rows)
-                blocks.append(encode_rows(unlabelled.table, self.order, self.schema, no_class, unlabelled.weights))
-        return join_blocks(blocks, states_of_both(self.schema.attributes, len(self.classes)))
-
-
-@contextmanager
-def _unchanged(number: int) -> Iterator[None]:
-    """A category or class unseen in the summaries means that the partition has changed."""
-    try:
-        yield
-    except DataError as error:
-        what = str(error).partition("\nHint")[0]  # ours is another
-        raise DataError(
-            f"partition {number} is not what it was when its columns were looked at: {what}",
-            hint="persist the data frame before fit if it cannot be computed twice alike.",
-        ) from error
+    table, unlabelled = reader.read(frame, number, classes)
+    blocks = []
+    if table is not None:
+        try:
+            rows = table.class_codes, table.weights
+            blocks.append(encode_rows(table.table, order, schema, *rows, unseen_is_error=True))
+        except DataError as error:  # a category unseen in the summaries
+            what = str(error).partition("\nHint")[0]  # ours is another
+            raise DataError(
+                f"partition {number} is not what it was when its columns were looked at: {what}",
+                hint="persist the data frame before fit if it cannot be computed twice alike.",
+            ) from error
+    if keep_unlabelled and unlabelled is not None:
+        with naming(number):
+            no_class = without_class(schema, unlabelled.table.n_rows)
+            blocks.append(encode_rows(unlabelled.table, order, schema, no_class, unlabelled.weights))
+    return join_blocks(blocks, states_of_both(schema.attributes, len(classes)))

@@ -356,12 +356,12 @@ def _microseconds(name: str, array: pa.Array, kind: pa.DataType) -> Numbers:
         raise too_far(name) from None
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _is_category(kind: pa.DataType) -> bool:
-    return bool(_is_text(kind) or pa.types.is_boolean(kind))
+    return bool(is_text(kind) or pa.types.is_boolean(kind))
 
 
 def _is_entry(kind: pa.DataType) -> bool:
