@@ -90,8 +90,8 @@ class ColumnFacts:
         """The facts of a column that was read."""
         if isinstance(column, DictionaryColumn):
             seen = occurring(column.indices, 0, len(column.dictionary))
-            places = np.append(np.where(seen, np.cumsum(seen) - 1, -1), -1).astype(np.int32)  # index -1 takes the last
-            return cls(column.name, places[column.indices], tuple(compress(column.dictionary, seen)), "")
+            moved = np.append(np.where(seen, np.cumsum(seen) - 1, -1), -1).astype(np.int32)  # index -1 takes the last
+            return cls(column.name, moved[column.indices], tuple(compress(column.dictionary, seen)), "")
         observed = ~missing_cells(column)
         values, places = np.unique(column.values[observed], return_inverse=True)
         codes = np.full(len(observed), -1, dtype=np.int32)

@@ -16,11 +16,11 @@ from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.coded_table import CodedTable
 from tanager.dask.cluster import Cluster, ClusterRows
 from tanager.dask.partitions import (
-    LearntColumns,
     Partitions,
+    PartitionStatistics,
     encode_partition,
     find_partitions,
-    learn_columns,
+    learn_packed,
     merge_packed,
     read_source,
     summarize_partition,
@@ -32,7 +32,7 @@ from tanager.table.binning import ValueRows
 from tanager.table.encoder import warn_of_useless_columns
 from tanager.table.rows import EncodedBatch, Rows, gather, weigh
 from tanager.table.schema import Category, ColumnSchema, TableSchema
-from tanager.table.stream.reader import ReadOptions
+from tanager.table.stream.reader import LearntColumns, ReadOptions
 from tanager.table.training_table import check_two_classes, say_left_out, warn_of_weights
 
 
@@ -163,16 +163,21 @@ def _predict_proba(frame: Any, model: TableClassifier, like: Any) -> Any:
 
 
 def _code_table(options: ReadOptions, cluster: Cluster, partitions: Partitions) -> CodedTable:
-    learnt = _learn_columns(options, cluster, partitions)
-    attributes, table = learnt.attributes, learnt.statistics
+    features = options.categorical_features
+    summarize = partial(summarize_partition, reader=partitions.reader, categorical_features=features)
+    packed = cluster.map_partitions("statistics", summarize, partitions.frames)
+    merged = cluster.merge("merge", merge_packed, packed)
+    learnt: LearntColumns
+    table: PartitionStatistics
+    ((learnt, table),) = cluster.gather(cluster.map("schema", partial(learn_packed, options=options), merged))
     check_two_classes(table.classes, table.n_rows)
     if partitions.reader.roles.weight is not None:
         warn_of_weights(table.weight, table.n_rows + table.n_unlabelled, stacklevel=5)
     if not options.unlabelled:
         say_left_out(table.n_unlabelled, table.n_rows + table.n_unlabelled, stacklevel=5)
-    warn_of_useless_columns(learnt.empty, attributes, table.n_rows)
+    warn_of_useless_columns(learnt.empty, learnt.attributes, table.n_rows)
     target = ColumnSchema(partitions.reader.roles.target, "categorical", tuple(table.classes.tolist()))
-    schema = TableSchema(attributes, target)
+    schema = TableSchema(learnt.attributes, target)
     order = schema.learning_order
     encode = partial(encode_partition, reader=partitions.reader, order=order, classes=table.classes)
     coded = partial(encode, schema=schema.select(order), keep_unlabelled=options.unlabelled)
@@ -188,16 +193,6 @@ def _code_table(options: ReadOptions, cluster: Cluster, partitions: Partitions) 
         few = ClusterRows(cluster, cluster.map_partitions("values", coded, partitions.frames))
         values = ValueRows(gather(weigh(few, learnt.factors)), uncut.attributes, options.discretizer)
     return CodedTable(schema, order, table.classes, rows, unlabelled, values, factors=learnt.factors)
-
-
-def _learn_columns(options: ReadOptions, cluster: Cluster, partitions: Partitions) -> LearntColumns:
-    features = options.categorical_features
-    summarize = partial(summarize_partition, reader=partitions.reader, categorical_features=features)
-    packed = cluster.map_partitions("statistics", summarize, partitions.frames)
-    merged = cluster.merge("merge", merge_packed, packed)
-    learnt: LearntColumns
-    (learnt,) = cluster.gather(cluster.map("schema", partial(learn_columns, options=options), merged))
-    return learnt
 
 
 def _take_rows(batch: EncodedBatch, labelled: bool) -> EncodedBatch:

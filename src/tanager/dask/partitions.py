@@ -18,21 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.errors import DataError, DataTypeError, TanagerError
-from tanager.table.binning import (
-    ColumnStatistics,
-    cut_at_every_value,
-    is_worth_cutting_again,
-    states_of_both,
-)
+from tanager.table.binning import ColumnStatistics, states_of_both
 from tanager.table.encoder import choose_categorical, encode_rows, without_class
 from tanager.table.read_columns import check_names, read_columns
-from tanager.table.rows import EncodedBatch, Weights, join_blocks
-from tanager.table.schema import ColumnSchema, TableSchema
-from tanager.table.stream.reader import ReadOptions, Roles, check_roles
+from tanager.table.rows import EncodedBatch, join_blocks
+from tanager.table.schema import TableSchema
+from tanager.table.stream.reader import LearntColumns, ReadOptions, Roles, check_roles, learn_columns
 from tanager.table.training_table import (
     TrainingTable,
     UnlabelledRows,
-    class_factors,
     read_rows,
     read_sample_weight,
 )
@@ -194,39 +188,12 @@ def _with_classes(part: PartitionStatistics, more: NDArray[np.generic]) -> Parti
     return replace(part, classes=classes, columns=tuple(columns), class_rows=moved(part.class_rows))
 
 
-@dataclass(frozen=True)
-class LearntColumns:
-    """Categories and cut points, the statistics that they are from less their columns, and the columns uncut.
-
-    empty    names of the columns without a value
-    uncut    with a cut at every value, where asked for and rows are few; else none
-    factors  (n_classes,) what class weights multiply the weights of rows by
-    """
-
-    attributes: tuple[ColumnSchema, ...]
-    statistics: PartitionStatistics
-    empty: list[str]
-    uncut: tuple[ColumnSchema, ...]
-    factors: Weights | None
-
-
-def learn_columns(packed: bytes, options: ReadOptions) -> LearntColumns:
-    """What the columns hold, by the statistics of all rows. On a worker, for these may be as long as the table."""
+def learn_packed(packed: bytes, options: ReadOptions) -> tuple[LearntColumns, PartitionStatistics]:
+    """What the columns hold, and the statistics of all rows less their columns, which may be as long as the table."""
     statistics: PartitionStatistics = pickle.loads(packed)
-    columns, factors, n_classes = statistics.columns, None, len(statistics.classes)
-    if options.class_weight is not None and n_classes:
-        factors = class_factors(options.class_weight, statistics.classes, statistics.class_rows)
-        columns = tuple(column.weighed(factors) for column in columns)
-    attributes = tuple(
-        column.schema(options.discretizer, n_classes, options.missing_states, options.fine) for column in columns
-    )
-    options.discretizer.check_columns(attributes)
-    empty = [column.like.name for column in columns if not len(column.counts.values)]
-    uncut: tuple[ColumnSchema, ...] = ()
-    if options.values and is_worth_cutting_again(attributes, statistics.n_rows):
-        pairs = zip(attributes, statistics.columns, strict=True)
-        uncut = tuple(cut_at_every_value(column, counted.counts.values) for column, counted in pairs)
-    return LearntColumns(attributes, replace(statistics, columns=()), empty, uncut, factors)
+    counted = statistics.classes, statistics.class_rows, statistics.n_rows
+    learnt = learn_columns(statistics.columns, lambda column: column, *counted, options)
+    return learnt, replace(statistics, columns=())
 
 
 def encode_partition(

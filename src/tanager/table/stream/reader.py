@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from tanager.arrays import Codes
 from tanager.errors import DataError
 from tanager.runtime.resources import map_threads
 from tanager.table.binning import (
+    ColumnStatistics,
     ValueRows,
     cut_at_every_value,
     fine_places,
@@ -41,6 +42,8 @@ from tanager.table.training_table import (
     warn_of_weights,
 )
 
+Source = TypeVar("Source")
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -59,6 +62,48 @@ class ReadOptions:
     unlabelled: bool = False
     values: bool = False
     class_weight: ClassWeight = None
+
+
+@dataclass(frozen=True)
+class LearntColumns:
+    """What columns hold, by the statistics of all rows.
+
+    empty    names of the columns without a value
+    uncut    the columns with a cut at every value, where asked for and rows are few; else none
+    factors  (n_classes,) what class weights multiply the weights of rows by
+    """
+
+    attributes: tuple[ColumnSchema, ...]
+    empty: list[str]
+    uncut: tuple[ColumnSchema, ...]
+    factors: Weights | None
+
+
+def learn_columns(
+    columns: Sequence[Source],
+    read: Callable[[Source], ColumnStatistics],
+    classes: NDArray[np.generic],
+    class_rows: NDArray[Any],
+    n_rows: int,
+    options: ReadOptions,
+) -> LearntColumns:
+    """`read` gives the statistics of a column, one at a time; `class_rows` (n_classes,) are rows or weights."""
+    factors = None
+    if options.class_weight is not None and len(classes):
+        factors = class_factors(options.class_weight, classes, class_rows)
+
+    def learn(source: Source) -> tuple[ColumnSchema, ColumnSchema | None, bool]:
+        held = read(source)
+        statistics = held if factors is None else held.weighed(factors)
+        column = statistics.schema(options.discretizer, len(classes), options.missing_states, options.fine)
+        uncut = cut_at_every_value(column, held.counts.values) if options.values else None
+        return column, uncut, not len(held.counts.values)
+
+    learnt = map_threads(learn, columns)
+    attributes = tuple(column for column, _, _ in learnt)
+    options.discretizer.check_columns(attributes)
+    uncut = tuple(column for _, column, _ in learnt if column and is_worth_cutting_again(attributes, n_rows))
+    return LearntColumns(attributes, [column.name for column, _, empty in learnt if empty], uncut, factors)
 
 
 @dataclass(frozen=True)
@@ -158,48 +203,27 @@ class StreamReader:
         warn_of_weights(self._weight, labelled.n_rows, stacklevel=7)
         classes, class_order = encode_labels(labels)
         target = ColumnSchema(self._roles.target, "categorical", tuple(classes.tolist()))
-        class_rows, factors = self._class_rows[np.argsort(class_order)], None
-        if self._options.class_weight is not None:
-            factors = class_factors(self._options.class_weight, classes, class_rows)
-            class_rows = class_rows * factors
-        schema = TableSchema(self._learn_columns(labelled, class_order, factors), target)
-        in_order = schema.select(schema.learning_order)
+        class_rows = self._class_rows[np.argsort(class_order)]
+
+        def read(name: str) -> ColumnStatistics:
+            return labelled.coders[name].statistics(name, class_order)
+
+        learnt = learn_columns(labelled.names, read, classes, class_rows, labelled.n_rows, self._options)
+        warn_of_useless_columns(learnt.empty, learnt.attributes, labelled.n_rows)
+        schema = TableSchema(learnt.attributes, target)
         final_class = np.append(class_order, len(classes)).astype(code_dtype(len(classes)))
         of_class = FinalCodes(target, final_class, True)
-        final = labelled.final_codes(in_order)
         unlabelled = None
         if self._unlabelled is not None and self._n_unlabelled:
-            codes = self._unlabelled.final_codes(in_order)
-            unlabelled = self._unlabelled.rows(codes, of_class)
-        rows = weigh(labelled.rows(final, of_class), factors)
-        values = None
-        if self._options.values and is_worth_cutting_again(schema.attributes, labelled.n_rows):
-            values = self._value_rows(labelled, in_order, of_class, factors)
+            unlabelled = self._unlabelled.rows(schema, of_class)
+        factors, values = learnt.factors, None
+        rows = weigh(labelled.rows(schema, of_class), factors)
+        class_rows = class_rows if factors is None else class_rows * factors
+        if learnt.uncut:
+            uncut = TableSchema(learnt.uncut, target)
+            rows_uncut = gather(weigh(labelled.rows(uncut, of_class), factors))
+            values = ValueRows(rows_uncut, uncut.select(uncut.learning_order).attributes, self._options.discretizer)
         return StreamedTable(schema, classes, class_rows, factors, rows, unlabelled, values)
-
-    def _value_rows(
-        self, labelled: ProvisionalRows, schema: TableSchema, of_class: FinalCodes, factors: Weights | None
-    ) -> ValueRows:
-        pairs = zip(schema.attributes, labelled.coders.values(), strict=True)
-        uncut = TableSchema(tuple(cut_at_every_value(column, coder.values) for column, coder in pairs), schema.target)
-        rows = gather(weigh(labelled.rows(labelled.final_codes(uncut), of_class), factors))
-        return ValueRows(rows, uncut.attributes, self._options.discretizer)
-
-    def _learn_columns(
-        self, labelled: ProvisionalRows, class_order: Codes, factors: Weights | None
-    ) -> tuple[ColumnSchema, ...]:
-        options, coders, n_classes = self._options, labelled.coders, len(class_order)
-
-        def learn(name: str) -> ColumnSchema:
-            statistics = coders[name].statistics(name, class_order)
-            statistics = statistics if factors is None else statistics.weighed(factors)
-            return statistics.schema(options.discretizer, n_classes, options.missing_states, options.fine)
-
-        attributes = tuple(map_threads(learn, labelled.names))
-        empty = [name for name in labelled.names if len(coders[name].values) == 0]
-        options.discretizer.check_columns(attributes)
-        warn_of_useless_columns(empty, attributes, labelled.n_rows)
-        return attributes
 
     def _check_labels(self) -> None:
         """At once: a quantity taken for a class would have as many classes as rows."""
@@ -304,17 +328,15 @@ class ProvisionalRows:
 
         return map_threads(encode, range(len(columns)))
 
-    def final_codes(self, schema: TableSchema) -> list[FinalCodes]:
-        """Of every column, by their schema in the order of their names."""
-        dtype = code_dtype(max(schema.n_states))
-        coded = zip(self.coders.values(), schema.attributes, strict=True)
-        return [coder.final_codes(column, dtype) for coder, column in coded]
-
-    def rows(self, attributes: Sequence[FinalCodes], target: FinalCodes) -> DiskRows:
+    def rows(self, schema: TableSchema, target: FinalCodes) -> DiskRows:
         """Those on disk, as blocks of final codes, at both granularities where columns have two."""
         spool, weighted = self.spool, self._least_weight is not None
         spool.flush()
-        columns = [column.schema for column in attributes]
+        columns = schema.select(schema.learning_order).attributes
+        dtype = code_dtype(max(schema.n_states))
+        attributes = [
+            coder.final_codes(column, dtype) for coder, column in zip(self.coders.values(), columns, strict=True)
+        ]
         n_states = states_of_both(columns, target.schema.n_states)
         fine = [column.incomplete for column in attributes if column.schema.groups]
         incomplete = np.array([*(column.incomplete for column in attributes), *fine], dtype=bool)
