@@ -183,16 +183,6 @@ def test_pairs_of_thousands_of_attributes_are_refused_without_a_number_for_each(
         tracemalloc.stop()
 
 
-def test_a_refused_request_loses_nothing() -> None:
-    engine = WatchedEngine()
-    store = CountStore(random_batch(11, 10, N_STATES), engine, NAMES, memory_limit=8 * 24)
-    store.table(Family(0, (1, 4)))
-    with pytest.raises(MemoryLimitError):
-        store.table(Family(0, (1, 2, 4)))
-    store.table(Family(0, (1, 4)))
-    assert engine.asked == [(0, 1, 4)]
-
-
 states = st.lists(st.integers(1, 9), min_size=1, max_size=6)
 
 

@@ -220,16 +220,6 @@ def test_ranks_are_right_to_the_stated_error_in_every_order(order, ties):
         assert worst_shortfall(sketch, values, classes == c, c) <= error
 
 
-def test_few_values_are_kept_exactly():
-    rng = np.random.default_rng(1)
-    values, classes = rng.integers(0, 200, 5_000).astype(float), rng.integers(0, 2, 5_000)
-    sketch = ValueSketch(n_groups=256)
-    add_in_batches(sketch, values, classes, 11)
-    exact = count_values(values, classes, n_classes=2)
-    for name in ("values", "classes", "weights"):
-        np.testing.assert_array_equal(getattr(sketch.counts(), name), getattr(exact, name))
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(st.floats(-1e6, 1e6), max_size=40), min_size=1, max_size=20))
 def test_no_row_is_lost_and_ranks_stay_within_the_error(batches):
@@ -241,11 +231,3 @@ def test_no_row_is_lost_and_ranks_stay_within_the_error(batches):
     if len(values):
         error = stated_error(len(values), len(batches), 4)
         assert worst_shortfall(sketch, values, np.ones(len(values), dtype=bool), None) <= error
-
-
-def test_a_heavy_value_keeps_its_place():
-    values = np.concatenate([np.full(5_000, 0.5), np.random.default_rng(2).random(5_000)])
-    sketch = ValueSketch(n_groups=64)
-    add_in_batches(sketch, values, np.zeros(len(values), dtype=np.intp), 1)
-    found = sketch.counts()
-    assert found.weights[found.values == 0.5].sum() >= 5_000

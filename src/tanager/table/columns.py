@@ -65,15 +65,12 @@ class RawTable:
         return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> Column:
-        """The column of that name."""
         return self.columns[self.names.index(name)]
 
     def select(self, positions: Sequence[int]) -> RawTable:
-        """The table of some columns, in the order given."""
         return replace(self, columns=tuple(self.columns[position] for position in positions))
 
     def take(self, rows: NDArray[np.bool_]) -> RawTable:
-        """The table of some of the rows."""
         return RawTable(tuple(take(column, rows) for column in self.columns), self.named, int(rows.sum()))
 
 
@@ -135,7 +132,11 @@ def learn_categories(column: Column) -> tuple[Category, ...]:
     So they depend neither on the order of the rows nor on that of an unordered dictionary.
     """
     if isinstance(column, NumericColumn):
-        distinct = _distinct(column.values)
+        span = _narrow_span(column.values)
+        if span is None:
+            distinct = np.unique(column.values)
+        else:
+            distinct = (np.flatnonzero(occurring(column.values, *span)) + span[0]).astype(column.values.dtype)
         return tuple(_as_category(value, column.unit) for value in distinct[~np.isnan(distinct)].tolist())
     seen = occurring(column.indices, 0, len(column.dictionary))
     categories = [category for category, occurs in zip(column.dictionary, seen, strict=True) if occurs]
@@ -174,14 +175,6 @@ def _narrow_span(values: Numbers) -> tuple[int, int] | None:
     lowest, largest = int(values.min()), int(values.max())
     n_places = largest - lowest + 1
     return (lowest, n_places) if n_places <= BLOCK_ROWS and abs(lowest) + n_places < np.iinfo(np.intp).max else None
-
-
-def _distinct(values: Numbers) -> Numbers:
-    """Ascending."""
-    span = _narrow_span(values)
-    if span is None:
-        return np.unique(values)
-    return (np.flatnonzero(occurring(values, *span)) + span[0]).astype(values.dtype)
 
 
 def _encode_numeric(values: Numbers, schema: ColumnSchema) -> NDArray[np.integer]:

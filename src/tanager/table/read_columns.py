@@ -122,17 +122,13 @@ def _read_frame(X: Any) -> RawTable:
         raise DataError("the table has no column: found 0 feature(s) while a minimum of 1 is required.")
     if frame.shape[0] == 0:
         raise DataError(NO_ROWS)
-    return _read_all(names, list(frame.iter_columns()))
-
-
-def _read_all(names: Sequence[str], columns: Sequence[nw.Series[Any]]) -> RawTable:
-    n_rows = len(columns[0]) if columns else 0
+    n_rows, columns = len(frame), list(frame.iter_columns())
     read = _map_columns(lambda j: _read_series(names[j], columns[j]), len(columns), n_rows)
     return RawTable(read, named=True, n_rows=n_rows)
 
 
 def _map_columns(read: Callable[[int], Column], n_columns: int, n_rows: int) -> tuple[Column, ...]:
-    """The columns by position, on threads where there are many cells."""
+    """On threads where there are many cells."""
     return tuple((map_threads if n_rows * n_columns >= MANY_CELLS else map)(read, range(n_columns)))
 
 

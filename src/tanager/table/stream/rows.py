@@ -185,7 +185,9 @@ class ScratchFile:
 
     def append(self, array: NDArray[Any]) -> StoredArray:
         """Write an array that lies in one piece, where it can be looked at without a copy."""
-        check_space(array.nbytes)
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+        if free < array.nbytes:
+            raise no_space(array.nbytes, free)
         gap = -self._size % ALIGNMENT
         try:
             for part in (np.zeros(gap, dtype=np.uint8), array.ravel(order="K").view(np.uint8)):
@@ -193,7 +195,7 @@ class ScratchFile:
                 while data:
                     data = data[self._file.write(data) :]
         except OSError as error:
-            raise no_space(len(data)) from error
+            raise no_space(len(data), shutil.disk_usage(tempfile.gettempdir()).free) from error
         start, self._size = self._size + gap, self._size + gap + array.nbytes
         return StoredArray(start, self._size, array.dtype, array.shape)
 
@@ -210,17 +212,9 @@ class ScratchFile:
         self._file.close()
 
 
-def check_space(n_bytes: int) -> None:
-    """Refuse what would not fit on the disk with the temporary folder."""
-    if shutil.disk_usage(tempfile.gettempdir()).free < n_bytes:
-        raise no_space(n_bytes)
-
-
-def no_space(n_bytes: int) -> MemoryLimitError:
-    folder = tempfile.gettempdir()
-    free = shutil.disk_usage(folder).free
+def no_space(n_bytes: int, free: int) -> MemoryLimitError:
     return MemoryLimitError(
-        f"the codes of the next rows take {n_bytes:,} bytes in the temporary folder {folder!r}, which has {free:,} "
-        "left.",
+        f"the codes of the next rows take {n_bytes:,} bytes in the temporary folder {tempfile.gettempdir()!r}, which "
+        f"has {free:,} left.",
         hint="name a folder with more space in the environment variable TMPDIR.",
     )

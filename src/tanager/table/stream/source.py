@@ -20,7 +20,7 @@ from tanager.errors import DataError, FileError, MemoryLimitError
 from tanager.registry import list_names
 from tanager.runtime.resources import available_memory
 from tanager.table.columns import RawTable
-from tanager.table.read_columns import is_instance, read_arrow, read_columns, replace_columns
+from tanager.table.read_columns import is_instance, is_text, read_arrow, read_columns, replace_columns
 
 BATCH_ROWS = 1 << 17
 # Bytes of numbers, and of the text of all cells, that a batch may have.
@@ -125,7 +125,7 @@ def _open_dataset(dataset: Any, columns: Sequence[str] | None) -> Stream:
     if not fragments:
         check_types(dataset.schema, wanted)
         return Stream(_name_file(_scan(dataset, wanted), files))
-    stored = text_columns(dataset.schema, wanted)
+    stored = [name for name in wanted if is_text(dataset.schema.field(name).type)]
     return Stream(_read_ahead(read_fragments(fragments, wanted, stored)), frozenset(stored))
 
 
@@ -183,12 +183,6 @@ def plain_fragments(dataset: Any) -> list[Any]:
         return []
     names = set(dataset.schema.names)
     return fragments if all(names == set(fragment.physical_schema.names) for fragment in fragments) else []
-
-
-def text_columns(schema: pa.Schema, names: Sequence[str]) -> list[str]:
-    """Those of the columns that a file may store as a dictionary, though they are plain text."""
-    tests = (pa.types.is_string, pa.types.is_large_string)
-    return [name for name in names if any(test(schema.field(name).type) for test in tests)]
 
 
 def check_types(schema: pa.Schema, names: Sequence[str]) -> None:
