@@ -87,7 +87,6 @@ class ColumnFacts:
 
     @classmethod
     def of(cls, column: Column) -> ColumnFacts:
-        """The facts of a column that was read."""
         if isinstance(column, DictionaryColumn):
             seen = occurring(column.indices, 0, len(column.dictionary))
             moved = np.append(np.where(seen, np.cumsum(seen) - 1, -1), -1).astype(np.int32)  # index -1 takes the last
@@ -104,12 +103,10 @@ class ColumnFacts:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """Rows of each distinct cell."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
 
     @property
     def n_observed(self) -> int:
-        """Rows whose cell is not missing."""
         return int(self.counts.sum())
 
     @property
@@ -123,7 +120,6 @@ class ColumnFacts:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it holds whole numbers."""
         return self.unit == "number" and np.asarray(self.values).dtype.kind in "iu"
 
     @cached_property
@@ -133,16 +129,13 @@ class ColumnFacts:
         return [str(value) for value in self.values] if is_text else []
 
     def row_of(self, value: int) -> int:
-        """The first row that holds a distinct cell."""
         return int((self.codes == value).argmax())
 
     @property
     def first_missing(self) -> int:
-        """The first row whose cell is missing."""
         return int((self.codes < 0).argmax())
 
     def show(self, row: int) -> str:
-        """The cell of a row, in words."""
         code = int(self.codes[row])
         if code < 0:
             return "nothing"
@@ -181,7 +174,6 @@ class TableFacts:
 
     @property
     def columns(self) -> tuple[ColumnFacts, ...]:
-        """The attributes, then the class."""
         return self.attributes if self.target is None else (*self.attributes, self.target)
 
 

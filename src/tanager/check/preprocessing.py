@@ -171,7 +171,6 @@ class Recipe:
     target: str | None = None
 
     def __bool__(self) -> bool:
-        """Whether there is anything to do."""
         return bool(self.steps or self.missing)
 
     def __str__(self) -> str:

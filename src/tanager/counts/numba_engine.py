@@ -177,7 +177,6 @@ class _Slab:
 
     @property
     def order(self) -> NDArray[np.uint32]:
-        """The rows by class."""
         return np.argsort(self.classes, kind="stable").astype(np.uint32)
 
     @property

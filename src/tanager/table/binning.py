@@ -135,7 +135,6 @@ class ColumnStatistics:
     def of(
         cls, column: Column, categorical: bool, class_codes: Codes, weights: Weights | None, n_classes: int
     ) -> ColumnStatistics:
-        """Statistics of some rows."""
         values = column.values if isinstance(column, NumericColumn) else column.indices
         n_missing = count_missing(column, class_codes, weights, n_classes)
         if n_missing.any():
@@ -146,12 +145,10 @@ class ColumnStatistics:
         return cls(take(column, slice(0)), counts, n_missing, categorical)
 
     def weighed(self, factors: NDArray[np.float64]) -> ColumnStatistics:
-        """Statistics of the rows with their weights times the factor of their class."""
         counts = replace(self.counts, weights=self.counts.weights * factors[self.counts.classes])
         return replace(self, counts=counts, missing=self.missing * factors)
 
     def merge(self, other: ColumnStatistics) -> ColumnStatistics:
-        """Statistics of the rows of both."""
         n_missing = self.missing + other.missing
         # A part in which a column is empty says nothing of its type.
         if len(self.counts.values) and len(other.counts.values):

@@ -115,7 +115,6 @@ def _kind_of_categories(categories: Sequence[Category]) -> str:
 
 
 def missing_cells(column: Column) -> NDArray[np.bool_]:
-    """Which cells hold nothing."""
     if isinstance(column, DictionaryColumn):
         return column.indices < 0
     return np.zeros(len(column.values), dtype=bool) if column.values.dtype.kind in "iu" else np.isnan(column.values)

@@ -48,7 +48,6 @@ class Discretizer:
     by_hand: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def cuts(self, name: str, counts: ValueCounts, n_classes: int) -> Array:
-        """The cut points of the column of that name."""
         return np.array(self.by_hand[name]) if name in self.by_hand else self.learn(counts, n_classes)
 
     def check_columns(self, columns: Sequence[ColumnSchema]) -> None:
@@ -295,7 +294,6 @@ def _sides(starts: Places, weights: Array) -> tuple[Array, Array, Array]:
 
 
 def _pays(whole: _Segments, low: _Segments, high: _Segments) -> Flags:
-    """Whether each split meets the criterion of `mdl_cuts`."""
     k = whole.n_classes
     log_choices = k * np.log(3.0) + np.log1p(-2.0 * 3.0**-k)  # log(3^k - 2), without overflow
     spread = [part.n_classes * part.disorder / part.weight for part in (whole, low, high)]  # k E
@@ -304,7 +302,6 @@ def _pays(whole: _Segments, low: _Segments, high: _Segments) -> Flags:
 
 
 def _xlogx(x: Array) -> Array:
-    """x log x, and 0 at 0."""
     return x * np.log(np.maximum(x, np.finfo(np.float64).tiny))
 
 

@@ -176,6 +176,5 @@ def encode_rows(
 
 
 def without_class(schema: TableSchema, n_rows: int) -> Codes:
-    """The class codes of rows whose class is missing."""
     n_classes = schema.target.n_states
     return np.full(n_rows, n_classes, dtype=code_dtype(n_classes))

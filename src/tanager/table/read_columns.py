@@ -283,7 +283,6 @@ def _read_moments(name: str, values: NDArray[Any], cells: pa.Array | pa.ChunkedA
 
 
 def _as_time(moment: Any) -> Any:
-    """A date as its midnight."""
     is_date = isinstance(moment, datetime.date) and not isinstance(moment, datetime.datetime)
     return datetime.datetime.combine(moment, datetime.time()) if is_date else moment
 
@@ -297,7 +296,6 @@ def _plain_cells(values: NDArray[np.generic]) -> NDArray[np.object_]:
 
 
 def read_arrow(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
-    """A column of an Arrow array."""
     one_order = True
     if isinstance(array, pa.ChunkedArray):
         one_order = _have_one_dictionary(array)
@@ -456,7 +454,6 @@ def arrow_moments(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def too_far(name: str) -> DataError:
-    """The error for a moment that 64 bits of microseconds do not hold."""
     return DataError(
         f"column {name!r} holds a date or duration of more than 292,000 years.",
         hint="replace it by a missing cell if it stands for one.",

@@ -196,7 +196,6 @@ def target_name(y: object, taken: tuple[str, ...]) -> str:
 
 
 def read_labels(y: ArrayLike | None) -> NDArray[np.generic]:
-    """One label per row, as given."""
     if y is None:
         raise DataError("a classifier requires y to be passed, but the target y is None.")
     refuse_mask(y, "the class column")
@@ -232,7 +231,6 @@ def _narrow(labels: NDArray[np.generic]) -> NDArray[np.generic]:
 
 
 def check_labels(labels: NDArray[np.generic]) -> None:
-    """Refuse labels that are no classes."""
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise DataError("Input y contains infinity or a value too large for dtype('float64').")
     if labels.dtype.kind not in "iub":  # whole numbers are always classes
@@ -272,7 +270,6 @@ def encode_labels(
 
 
 def missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """(n_rows,) whether the class of a row is missing."""
     if labels.dtype.kind == "O":
         return np.array([holds_nothing(label) for label in labels], dtype=bool)
     return np.isnan(labels) if labels.dtype.kind in "fmM" else np.zeros(len(labels), dtype=bool)

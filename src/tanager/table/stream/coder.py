@@ -144,7 +144,6 @@ class ColumnCoder:
         return ValueCounts(values[order][ranks], classes, weights, self._n_counted)
 
     def _numbers(self, dtype: DTypeLike) -> Numbers:
-        """The distinct numbers in the order of their codes."""
         return np.array(list(self._codes), dtype=dtype) + np.zeros(1, dtype=dtype)  # -0.0 + 0.0 is 0.0
 
     def statistics(self, name: str, class_order: NDArray[np.integer]) -> ColumnStatistics:
@@ -178,7 +177,6 @@ class ColumnCoder:
 
     @property
     def n_values(self) -> int:
-        """Distinct values so far."""
         return len(self._codes)
 
     @property
@@ -191,7 +189,6 @@ class ColumnCoder:
 
     @property
     def unit(self) -> Unit:
-        """What numbers of the column count."""
         return self._like.unit if isinstance(self._like, NumericColumn) else "number"
 
 
@@ -214,7 +211,6 @@ class FinalCodes:
         return bool((occurring == self.schema.missing_code).any())
 
     def write(self, cells: RawCells, out: Codes) -> None:
-        """The final codes of some rows."""
         if cells.dtype.kind == "f":
             out[:] = encode_column(NumericColumn(self.schema.name, cells, self.schema.unit), self.schema)
         else:

@@ -59,7 +59,6 @@ class DiskRows(Outlined):
         return self.known or self.sum(lambda block: block.outline)
 
     def blocks(self) -> Iterator[EncodedBatch]:
-        """The rows in their order, block by block."""
         return map(self._change, self.source())
 
     def map(self, function: Change, name: str = "map") -> DiskRows:
@@ -130,7 +129,6 @@ class Spool:
         self.n_rows = 0
 
     def append(self, columns: Sequence[RawCells]) -> None:
-        """Add the rows of a batch, a column each."""
         if self._pending and any(
             part[-1].dtype.kind != cells.dtype.kind for part, cells in zip(self._pending, columns, strict=True)
         ):
@@ -144,7 +142,6 @@ class Spool:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is pending as a chunk."""
         if self._n_pending:
             self._chunks.append([self._file.append(np.concatenate(parts)) for parts in self._pending])
             self._pending, self._n_pending = [], 0
