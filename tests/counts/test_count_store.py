@@ -219,17 +219,6 @@ def test_shapes_follow_the_states_of_the_parents(
     assert family.size(n_states) == np.prod(shape)
 
 
-@given(states, st.integers(1, 3))
-def test_pairs_lie_row_by_row_of_the_upper_triangle(n_states: list[int], n_classes: int) -> None:
-    n = len(n_states)
-    offsets = pair_offsets((*n_states, n_classes))
-    pairs = PairTables((*n_states, n_classes), np.empty(0), offsets)
-    upper = [(i, j) for i in range(n) for j in range(i + 1, n)]
-    assert [pairs.index(i, j) for i, j in upper] == list(range(len(upper)))
-    assert np.diff(offsets).tolist() == [n_classes * n_states[i] * n_states[j] for i, j in upper]
-    assert offsets[0] == 0
-
-
 def test_a_pair_table_can_be_read_in_both_directions() -> None:
     batch = random_batch(0, 60, (2, 3, 4, 2))
     pairs = NumpyEngine().count_pairs(batch)

@@ -11,9 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tanager import DataError, NaiveBayesClassifier, save_model
-from tanager.cli.main import run
-from tanager.files.write_table import write_table
+from tanager import DataError, NaiveBayesClassifier
 from tanager.table.read_columns import read_objects
 
 CODES = [0, 1] * 6
@@ -116,26 +114,3 @@ def test_dates_beside_times_are_times():
         column = read_objects("a", np.array([cells[k] for k in order], dtype=object))
         assert column.unit == "datetime"
         assert column.values.tolist() == [[0, 43_200_000_000, 0, 129_600_000_000][k] for k in order]
-
-
-@pytest.mark.parametrize(("suffix", "options"), [(".parquet", []), (".parquet", ["--stream"]), (".csv", [])])
-@pytest.mark.parametrize("learnt", CELLS)
-def test_the_command_converts_or_refuses_too(learnt, suffix, options, tmp_path, monkeypatch, capsys):
-    """A CSV has no types: its digits are text where text was learnt and numbers elsewhere; it has no durations."""
-    monkeypatch.chdir(tmp_path)
-    save_model(learnt_from(arrow, learnt), "m.json")
-    expected = learnt_from(arrow, learnt).predict(arrow(learnt)).tolist()
-    for given in CELLS if suffix == ".parquet" else CELLS.keys() - {"durations"}:
-        write_table(arrow(given), f"given{suffix}")
-        code = run(["predict", "m.json", f"given{suffix}", *options])
-        out, err = capsys.readouterr()
-        written = given
-        if suffix == ".csv":
-            digits = given in ("text", "categories", "whole numbers", "numbers")
-            written = "text" if learnt in ("text", "categories") else "numbers" if digits else given
-        if any({learnt, written} <= family for family in FAMILIES):
-            assert code == 0, err
-            assert out.split()[1:] == expected or given != learnt
-        else:
-            assert code == 2, given
-            assert "column 'a'" in err

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from tanager import DataError, NaiveBayesClassifier, TANClassifier
 from tanager.files.model_file import load_model, save_model
 from tanager.table import MDLPDiscretizer
-from tanager.table.columns import DictionaryColumn, NumericColumn, missing_cells
+from tanager.table.columns import DictionaryColumn
 from tanager.table.read_columns import read_columns, to_arrow
 
 CELLS = {
@@ -29,32 +29,11 @@ CELLS = {
 }
 
 
-FRAMES = [
-    pytest.param(pa.table(CELLS), id="pyarrow"),
-    pytest.param(pl.DataFrame(CELLS), id="polars"),
-    pytest.param(pa.table(CELLS).to_pandas(), id="pandas from arrow"),
-    pytest.param(pd.DataFrame(CELLS).astype({"text": "category", "gappy": "Int64"}), id="pandas extension types"),
-    pytest.param(pl.DataFrame(CELLS).with_columns(pl.col("text").cast(pl.Categorical)), id="polars categorical"),
-]
-
-
 def cells(column):
     """A column as plain Python cells, None where missing."""
     if isinstance(column, DictionaryColumn):
         return [None if k < 0 else column.dictionary[k] for k in column.indices]
     return [None if value != value else value for value in column.values.tolist()]
-
-
-@pytest.mark.parametrize("frame", FRAMES)
-def test_every_frame_gives_the_same_cells(frame):
-    columns = {column.name: column for column in read_columns(frame).columns}
-    for name in ("text", "flag", "whole", "gappy", "real"):
-        assert cells(columns[name]) == CELLS[name], name
-    assert isinstance(columns["whole"], NumericColumn)
-    day = columns["day"]
-    for column in columns.values():
-        assert missing_cells(column).tolist() == [cell is None for cell in CELLS[column.name]]
-    assert cells(day) == [d and (d - datetime.date(1970, 1, 1)).days * 86_400 * 10**6 for d in CELLS["day"]]
 
 
 def test_a_list_of_rows_keeps_numbers_beside_text_as_numbers():
