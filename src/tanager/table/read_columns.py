@@ -93,7 +93,9 @@ def _to_arrow(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
         if series.dtype != nw.Object and not _holds_objects(series):
             return series.to_arrow()
         objects = _objects_of(series)  # for which polars gives their addresses
-        return _read_moments(str(series.name), objects, pa.array(objects, from_pandas=True))
+        cells = pa.array(objects, from_pandas=True)
+        _check_moments(str(series.name), objects, cells.type)
+        return cells
     try:
         return pa.array([as_written(cell) for cell in series.to_list()], pa.string())
     except UnicodeError:
@@ -256,7 +258,8 @@ def read_objects(name: str, values: NDArray[np.generic]) -> Column:
         cells = _infer(values)
     if cells is None:
         raise _mixed_types(name, values)
-    return read_arrow(name, _read_moments(name, values, cells))
+    _check_moments(name, values, cells.type)
+    return read_arrow(name, cells)
 
 
 def _infer(values: NDArray[Any] | list[object]) -> pa.Array | pa.ChunkedArray | None:
@@ -266,32 +269,25 @@ def _infer(values: NDArray[Any] | list[object]) -> pa.Array | pa.ChunkedArray | 
     return None
 
 
-def _read_moments(name: str, values: NDArray[Any], cells: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The cells; of dates and times in one column Arrow would cut the hours off, or move those of no zone to UTC."""
-    if values.dtype != object or not (pa.types.is_date(cells.type) or pa.types.is_timestamp(cells.type)):
-        return cells
-    moments = [None if holds_nothing(value) else value for value in values]
-    times = [moment for moment in moments if isinstance(moment, datetime.datetime)]
-    n_zoned = sum(moment.tzinfo is not None for moment in times)
-    if n_zoned and n_zoned + sum(moment is None for moment in moments) < len(moments):
-        raise DataTypeError(
-            f"column {name!r} mixes times with a zone and times without one.", hint="give all of them their zone."
-        )
-    if not times or not pa.types.is_date(cells.type):
-        return cells
-    return pa.array(list(map(_as_time, moments)))
+def _check_moments(name: str, values: NDArray[Any], kind: pa.DataType) -> None:
+    """Refuse dates beside times, of which Arrow would cut the hours off, and times that it would move to a zone."""
+    if values.dtype == object and (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        kinds = {_kind_of_moment(value) for value in values if not holds_nothing(value)}
+        if len(kinds) > 1:
+            raise DataTypeError(
+                f"column {name!r} mixes {' and '.join(sorted(kinds))}.", hint="convert the column to one type."
+            )
 
 
-def _as_time(moment: Any) -> Any:
-    is_date = isinstance(moment, datetime.date) and not isinstance(moment, datetime.datetime)
-    return datetime.datetime.combine(moment, datetime.time()) if is_date else moment
+def _kind_of_moment(value: object) -> str:
+    if isinstance(value, datetime.datetime):
+        return "times without a zone" if value.tzinfo is None else "times with a zone"
+    return "dates" if isinstance(value, datetime.date | np.datetime64) else type(value).__name__
 
 
 def _plain_cells(values: NDArray[np.generic]) -> NDArray[np.object_]:
-    """The cells with None for what holds nothing; among times a date is its midnight."""
+    """The cells with None for what holds nothing."""
     cells = [None if holds_nothing(value) else value for value in values]
-    if all(cell is None or isinstance(cell, datetime.date) for cell in cells):
-        cells = list(map(_as_time, cells))
     return np.array([*cells, None], dtype=object)[:-1]  # a cell that is an array stays one
 
 
