@@ -13,6 +13,7 @@ from tanager.arrays import Codes
 from tanager.errors import DataError
 from tanager.runtime.resources import map_threads
 from tanager.table.binning import (
+    MAX_ROWS_TO_CUT_AGAIN,
     ColumnStatistics,
     ValueRows,
     cut_at_every_value,
@@ -92,11 +93,13 @@ def learn_columns(
     if options.class_weight is not None and len(classes):
         factors = class_factors(options.class_weight, classes, class_rows)
 
+    cut_again = options.values and n_rows <= MAX_ROWS_TO_CUT_AGAIN
+
     def learn(source: Source) -> tuple[ColumnSchema, ColumnSchema | None, bool]:
         held = read(source)
         statistics = held if factors is None else held.weighed(factors)
         column = statistics.schema(options.discretizer, len(classes), options.missing_states, options.fine)
-        uncut = cut_at_every_value(column, held.counts.values) if options.values else None
+        uncut = cut_at_every_value(column, held.counts.values) if cut_again else None
         return column, uncut, not len(held.counts.values)
 
     learnt = map_threads(learn, columns)
@@ -134,7 +137,6 @@ class StreamReader:
         self._options = options
         self._classes = ColumnCoder()
         self._class_rows: NDArray[Any] = np.zeros(0, dtype=np.int64)
-        self._weight = 0.0
         self._labelled: ProvisionalRows | None = None
         self._unlabelled: ProvisionalRows | None = None
         self._n_unlabelled = 0
@@ -175,22 +177,18 @@ class StreamReader:
                 self._unlabelled.add(apart, _of_one_class(apart, weights_apart), no_class)
             table, weights = table.take(~missing), None if weights is None else weights[~missing]
         if table.n_rows:
-            self._weight += table.n_rows if weights is None else float(weights.sum())
             class_codes = self._encode_labels(table)
             rows = BatchRows(class_codes, self._classes.n_values, weights)
-            self._count_classes(rows)
+            if rows.n_classes > len(self._class_rows):
+                self._check_labels()
+            counted: NDArray[Any] = np.bincount(class_codes, weights, minlength=rows.n_classes)
+            counted[: len(self._class_rows)] += self._class_rows
+            self._class_rows = counted
             labelled.add(table, rows, class_codes)
 
     def _encode_labels(self, table: RawTable) -> ProvisionalCodes:
         codes = self._classes.encode(table.column(self._roles.target), True, _of_one_class(table))
         return cast(ProvisionalCodes, codes)
-
-    def _count_classes(self, rows: BatchRows) -> None:
-        if rows.n_classes > len(self._class_rows):
-            self._check_labels()
-        counted: NDArray[Any] = np.bincount(rows.class_codes, rows.weights, minlength=rows.n_classes)
-        counted[: len(self._class_rows)] += self._class_rows
-        self._class_rows = counted
 
     def _finish(self, labelled: ProvisionalRows) -> StreamedTable:
         labels = self._classes.values
@@ -198,9 +196,10 @@ class StreamReader:
             labels = np.array(labels.tolist())  # as `read_rows` has them
         if self._roles.weight is not None and labelled.n_rows + self._n_unlabelled == 0:
             raise DataError("every row has weight zero, so there is nothing to learn from.")
-        check_total(float(self._class_rows.sum()))
+        weight = float(self._class_rows.sum())
+        check_total(weight)
         check_two_classes(labels, labelled.n_rows, self._roles.target)
-        warn_of_weights(self._weight, labelled.n_rows, stacklevel=7)
+        warn_of_weights(weight, labelled.n_rows, stacklevel=7)
         classes, class_order = encode_labels(labels)
         target = ColumnSchema(self._roles.target, "categorical", tuple(classes.tolist()))
         class_rows = self._class_rows[np.argsort(class_order)]
