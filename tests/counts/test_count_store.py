@@ -140,13 +140,14 @@ def test_a_table_that_exactly_fits_is_counted() -> None:
 
 
 WIDE, WIDE_NAMES = (65_000, 65_000, 3, 65_000), ("postcode", "street", "sex", "client")
+WIDE_SIZE = f"{65_000**3 / 2**27:.3g}"
 
 
 @pytest.mark.parametrize(
     ("n_states", "names", "limit", "ask", "words"),
     [
         (WIDE, WIDE_NAMES, 2**33, lambda store: store.table(Family(1, (0, 3))),
-         rf"table of 'street' given .* {re.escape(f'{65_000**3 / 2**27:.3g}')} GiB, more than the 8 GiB .*'postcode' alone has 65,000"),
+         rf"table of 'street' given .* {re.escape(WIDE_SIZE)} GiB, more than the 8 GiB .*'postcode' alone has 65,000"),
         (N_STATES, NAMES, 8 * 24, lambda store: store.tables([Family(3, (0, 4)), Family(0, (2, 4))]),
          r"2 count tables at once, the largest .* 'age'.*'city' alone has 4"),
         (N_STATES, NAMES, 1000, lambda store: store.pairs(), r"all pairs of 4 attributes .*'city' alone has 4 states"),
