@@ -171,8 +171,7 @@ def _code_table(options: ReadOptions, cluster: Cluster, partitions: Partitions) 
     table: PartitionStatistics
     ((learnt, table),) = cluster.gather(cluster.map("schema", partial(learn_packed, options=options), merged))
     check_two_classes(table.classes, table.n_rows)
-    if partitions.reader.roles.weight is not None:
-        warn_of_weights(table.weight, table.n_rows + table.n_unlabelled, stacklevel=5)
+    warn_of_weights(float(table.class_rows.sum()), table.n_rows, stacklevel=5)
     if not options.unlabelled:
         say_left_out(table.n_unlabelled, table.n_rows + table.n_unlabelled, stacklevel=5)
     warn_of_useless_columns(learnt.empty, learnt.attributes, table.n_rows)

@@ -117,14 +117,13 @@ def summarize_partition(frame: Any, number: int, reader: Reader, categorical_fea
     """Statistics of a partition. Packed, for Dask would send each of their hundreds of small arrays by itself."""
     table, unlabelled = reader.read(frame, number)
     n_unlabelled = 0 if unlabelled is None else unlabelled.table.n_rows
-    weight = 0.0 if reader.roles.weight is None else float(frame[reader.roles.weight].sum())
     if table is None:
-        return _pack(PartitionStatistics(np.empty(0), 0, (), n_unlabelled, weight, np.empty(0)))
+        return _pack(PartitionStatistics(np.empty(0), 0, (), n_unlabelled, np.empty(0)))
     by_row = table.class_codes, table.weights, len(table.classes)
     chosen = zip(table.table.columns, choose_categorical(table.table, categorical_features).tolist(), strict=True)
     columns = tuple(ColumnStatistics.of(column, is_category, *by_row) for column, is_category in chosen)
     class_rows = np.bincount(table.class_codes, table.weights, minlength=len(table.classes))
-    return _pack(PartitionStatistics(table.classes, table.table.n_rows, columns, n_unlabelled, weight, class_rows))
+    return _pack(PartitionStatistics(table.classes, table.table.n_rows, columns, n_unlabelled, class_rows))
 
 
 def _pack(statistics: PartitionStatistics) -> bytes:
@@ -139,7 +138,6 @@ class PartitionStatistics:
     n_rows        how many have a class
     columns       statistics of each attribute; empty if no row has a class
     n_unlabelled  how many rows have no class
-    weight        of all rows, with a class or without, where they have weights
     class_rows    (n_classes,) how many rows each class has, or their weights
     """
 
@@ -147,7 +145,6 @@ class PartitionStatistics:
     n_rows: int
     columns: tuple[ColumnStatistics, ...]
     n_unlabelled: int
-    weight: float
     class_rows: NDArray[Any]
 
 
@@ -157,13 +154,13 @@ def merge_packed(parts: Sequence[bytes]) -> bytes:
 
 
 def _merge(one: PartitionStatistics, other: PartitionStatistics) -> PartitionStatistics:
-    n_unlabelled, weight = one.n_unlabelled + other.n_unlabelled, one.weight + other.weight
+    n_unlabelled = one.n_unlabelled + other.n_unlabelled
     if not one.columns or not other.columns:
-        return replace(one if one.columns else other, n_unlabelled=n_unlabelled, weight=weight)
+        return replace(one if one.columns else other, n_unlabelled=n_unlabelled)
     one, other = _with_classes(one, other.classes), _with_classes(other, one.classes)
     columns = tuple(left.merge(right) for left, right in zip(one.columns, other.columns, strict=True))
     class_rows = one.class_rows + other.class_rows
-    return PartitionStatistics(one.classes, one.n_rows + other.n_rows, columns, n_unlabelled, weight, class_rows)
+    return PartitionStatistics(one.classes, one.n_rows + other.n_rows, columns, n_unlabelled, class_rows)
 
 
 def _with_classes(part: PartitionStatistics, more: NDArray[np.generic]) -> PartitionStatistics:

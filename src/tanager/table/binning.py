@@ -164,9 +164,7 @@ class ColumnStatistics:
     def _merge_dictionaries(
         self, ours: DictionaryColumn, theirs: DictionaryColumn, counts: ValueCounts
     ) -> ColumnStatistics:
-        position = {category: k for k, category in enumerate(ours.dictionary)}
-        for category in theirs.dictionary:
-            position.setdefault(category, len(position))
+        position = {category: k for k, category in enumerate(dict.fromkeys((*ours.dictionary, *theirs.dictionary)))}
         moved = np.array([position[category] for category in theirs.dictionary], dtype=np.float64)
         renamed = replace(counts, values=moved[counts.values.astype(np.int64)])
         # Two declared orders are none.
