@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Codes
 from tanager.errors import DataError
 from tanager.table.schema import MOMENTS, Category, ColumnSchema, Unit
 
@@ -276,14 +275,6 @@ def look_up(codes: NDArray[np.integer], cells: NDArray[np.integer], lowest: int,
         places = cells[rows].astype(np.intp)
         places -= lowest
         np.take(codes, places, out=out[rows], mode="wrap")
-
-
-def count_codes(codes: Codes, n_states: int) -> NDArray[np.int64]:
-    """(n_states,) rows of each code, of which there are few."""
-    counted = np.zeros(n_states, dtype=np.int64)
-    for first in range(0, len(codes), BLOCK_ROWS):
-        counted += np.bincount(codes[first : first + BLOCK_ROWS], minlength=n_states)
-    return counted
 
 
 def occurring(cells: NDArray[np.integer], lowest: int, n_places: int) -> NDArray[np.bool_]:
