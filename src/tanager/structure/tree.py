@@ -13,7 +13,6 @@ import numpy as np
 
 from tanager.arrays import Array, Ints
 from tanager.errors import OptionError
-from tanager.runtime.resources import no_collection
 from tanager.structure.constraints import (
     Edges,
     IndexEdges,
@@ -142,12 +141,11 @@ def _check_tree_edges(required: IndexEdges, forbidden: IndexEdges, root: int | N
 
 def _grow(search: Search, parents: Parents, gains: Array, names: Sequence[str]) -> LearntStructure:
     """Add the edges, parents before their children; `gains` (n,) is what the parent of each attribute gains."""
-    with no_collection():
-        above = parents.tolist()
-        dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in above])
-        children = [child for child in dag.order[1:] if above[child] != NO_PARENT]
-        search.extend([f"add {names[above[child]]} -> {names[child]}" for child in children], gains[children].tolist())
-        return search.learnt(dag)
+    above = parents.tolist()
+    dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in above])
+    children = [child for child in dag.order[1:] if above[child] != NO_PARENT]
+    search.extend([f"add {names[above[child]]} -> {names[child]}" for child in children], gains[children].tolist())
+    return search.learnt(dag)
 
 
 def maximum_spanning_tree(weights: Weights, root: int = 0, forest: bool = False) -> Parents:
