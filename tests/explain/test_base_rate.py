@@ -47,7 +47,7 @@ MODELS = [
     AdditiveClassifier(missing="average", trees=False),
     *(
         BayesianNetworkClassifier(structure, parameters="frequency")
-        for structure in (AnDE(n=2), AnDE(subsumption=20), TreeAverage(forest=False))
+        for structure in (AnDE(n=2), AnDE(), TreeAverage(forest=False))
     ),
 ]
 

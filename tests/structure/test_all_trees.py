@@ -93,8 +93,8 @@ def test_numbers_and_logarithms_have_the_same_sum():
     assert float(AllTrees(without).log_total) < by_numbers
 
 
-def test_a_thousand_attributes_whose_weights_span_a_thousand_nats_have_finite_edges_that_sum():
-    n_nodes = 1000
+def test_hundreds_of_attributes_whose_weights_span_a_thousand_nats_have_finite_edges_that_sum():
+    n_nodes = 300
     generator = np.random.default_rng(0)
     gains = 500.0 * np.tril(generator.normal(size=(n_nodes, n_nodes)), -1)
     found = AllTrees(np.vstack([np.full(n_nodes, -np.inf), gains + gains.T]))
@@ -102,13 +102,3 @@ def test_a_thousand_attributes_whose_weights_span_a_thousand_nats_have_finite_ed
     assert np.isfinite(found.probability).all()
     assert found.probability[1:].sum() == pytest.approx(n_nodes - 1, abs=1e-6)
     np.testing.assert_allclose(found.probability.sum(axis=0), 1.0, atol=1e-9)
-
-
-def test_compiled_and_plain_elimination_agree(monkeypatch):
-    weights = random_weights(1, 40, 200.0, False)
-    plain = AllTrees(weights).probability
-    monkeypatch.setattr("tanager.structure.all_trees.MAX_NODES_UNCOMPILED", 0)
-    np.testing.assert_allclose(AllTrees(weights).probability, plain, atol=1e-12)
-    for n_nodes in (1, 2, 5):
-        small = random_weights(2, n_nodes, 3.0, True)
-        np.testing.assert_allclose(AllTrees(small).probability, by_listing(small, True)[1], atol=1e-12)

@@ -246,7 +246,7 @@ def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: 
     members = parameters.learn_members(task, structure.members)
     if structure.log_weights is not None:
         return LearntNetwork(TreeAverageNetwork(tuple(members), structure.log_weights))
-    return LearntNetwork(MixtureNetwork(members, np.array(structure.weights), structure.subsumption))
+    return LearntNetwork(MixtureNetwork(members, np.array(structure.weights)))
 
 
 def hidden_columns(learner: NetworkLearner, names: Sequence[str]) -> tuple[ColumnSchema, ...]:

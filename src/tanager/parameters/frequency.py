@@ -100,14 +100,12 @@ class ACLLOptimal(ParameterLearner):
         b: float | None = None,
         pseudo_count: float | None = None,
         beta: float | None = None,
-        alpha: float | None = None,
     ) -> None:
         self.assumption = assumption
         self.a = a
         self.b = b
         self.pseudo_count = pseudo_count
         self.beta = beta
-        self.alpha = alpha
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
         families, n_states = task.dag.families, task.counts.n_states

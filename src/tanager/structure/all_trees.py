@@ -26,8 +26,6 @@ ROOT_BELOW = 100.0
 """How far below the least weight the first row of trees is, in nats: forests of two trees weigh nothing then."""
 LINEAR_SPAN = 500.0
 """Weights that span fewer nats are eliminated as numbers, if no edge is absent to which an underflow could be added."""
-MAX_NODES_UNCOMPILED = 256
-"""Of one graph; beyond, compiled code that leaves out what changes no digit is worth its compilation."""
 NOTHING = -1e300
 """The logarithm of zero; unlike minus infinity it can be subtracted from itself."""
 
@@ -69,11 +67,6 @@ class AllTrees:
         """
         weights, sums = self._factor
         derivative = np.full(weights.shape, NOTHING)
-        if self._compiled:
-            from tanager.structure.all_trees_kernels import differentiate
-
-            differentiate(weights, sums, derivative, NOTHING)
-            return np.exp(np.clip(self._prepared[0] + derivative, NOTHING, 0.0))
         for node in range(weights.shape[-1]):
             share, onward = weights[..., : node + 1, node], weights[..., node + 1, :node]
             known = derivative[..., : node + 1, :node]
@@ -83,10 +76,6 @@ class AllTrees:
             derivative[..., node + 1, :node] = down
             derivative[..., : node + 1, node] = _log_more(through, 1.0 - children) - sums[..., node, np.newaxis]
         return np.exp(np.clip(self._prepared[0] + derivative, NOTHING, 0.0))
-
-    @property
-    def _compiled(self) -> bool:
-        return self.log_weights.ndim == 2 and self.log_weights.shape[1] > MAX_NODES_UNCOMPILED
 
     @cached_property
     def _prepared(self) -> tuple[Array, Array]:
@@ -112,11 +101,6 @@ class AllTrees:
         weights = self._prepared[0].copy()
         n_nodes = weights.shape[-1]
         sums = np.zeros((*weights.shape[:-2], n_nodes))
-        if self._compiled:
-            from tanager.structure.all_trees_kernels import eliminate
-
-            eliminate(weights, sums, NOTHING)
-            return weights, sums
         for node in reversed(range(n_nodes)):
             share = weights[..., : node + 1, node]
             sums[..., node] = log_sum(share, axis=-1)

@@ -43,8 +43,6 @@ class HillClimb(StructureLearner):
     tabu : int
         When nothing gains, take the least costly change to a structure that is not among the last `tabu` ones, and
         give up after that many changes without a new best.
-    restarts : int
-        Climb again this many times from random structures; the best of all is kept.
     required_edges : list of (parent, child)
         Edges, by name or number, that are always there.
     forbidden_edges : list of (parent, child)
@@ -56,14 +54,12 @@ class HillClimb(StructureLearner):
         max_parents: int = 2,
         class_edges: Literal["kept", "free"] = "kept",
         tabu: int = 0,
-        restarts: int = 0,
         required_edges: Edges = (),
         forbidden_edges: Edges = (),
     ) -> None:
         self.max_parents = max_parents
         self.class_edges = class_edges
         self.tabu = tabu
-        self.restarts = restarts
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
 
@@ -76,69 +72,52 @@ class HillClimb(StructureLearner):
             task.edges("forbidden_edges", self.forbidden_edges),
         )
         tabu = check_count("tabu", self.tabu)
-        restarts = check_count("restarts", self.restarts)
         graph = rules.start()
         search = Search(task, total_score(task, to_dag(graph)))
-        climb = _Climb(task, rules, search, tabu)
-        climb.run(graph)
-        random = np.random.default_rng(task.random_state)
-        for restart in range(restarts):
-            graph = _random_graph(rules, random)
-            score = total_score(task, to_dag(graph))
-            search.step(f"restart {restart + 1} from a random structure", score - search.score)
-            climb.run(graph)
-        if search.score != climb.best_score:
-            search.step("return to the best structure", climb.best_score - search.score)
-        return search.learnt(to_dag(climb.best))
+        best = climb(task, rules, search, graph, tabu)
+        return search.learnt(to_dag(best))
 
 
-class _Climb:
-    """Climbs, one after the other, that share their scored families and keep the best structure of all."""
+def climb(task: StructureTask, rules: Rules, search: Search, graph: Adjacency, tabu: int) -> Adjacency:
+    """The best graph on the way from one whose score is the search's, until stuck for `tabu` steps."""
+    gains_of_moves = _evaluated_gains(task)
+    if isinstance(task.criterion, FamilyScore):
+        gains_of_moves = _FamilyGains(FamilyTerms(task.counts, task.criterion), rules)
+    names = task.names
+    best, highest = graph, search.score
+    visited = deque([graph.tobytes()], maxlen=max(tabu, 1))
+    idle = 0
+    while idle <= tabu:
+        legal = legal_moves(graph, rules)
+        chosen = _choose(graph, legal, gains_of_moves(graph, legal, search.score), search.score, visited, tabu)
+        if chosen is None:
+            break
+        move, gain = chosen
+        graph = move.apply(graph)
+        visited.append(graph.tobytes())
+        search.step(f"{ACTIONS[move.action]} {names[move.parent]} -> {names[move.child]}", gain)
+        idle += 1
+        if search.score > highest + smallest_gain(highest):
+            best, highest, idle = graph, search.score, 0
+    if search.score != highest:
+        search.step("return to the best structure", highest - search.score)
+    return best
 
-    def __init__(self, task: StructureTask, rules: Rules, search: Search, tabu: int) -> None:
-        self.task = task
-        self.rules = rules
-        self.search = search
-        self.tabu = tabu
-        self.best = rules.start()
-        self.best_score = search.score
-        self.gains: GainsOfMoves = _evaluated_gains(task)
-        if isinstance(task.criterion, FamilyScore):
-            self.gains = _FamilyGains(FamilyTerms(task.counts, task.criterion), rules)
 
-    def run(self, graph: Adjacency) -> None:
-        """Climb from a graph whose score is the search's, until stuck for `tabu` steps."""
-        names = self.task.names
-        top, highest = graph, self.search.score
-        visited = deque([graph.tobytes()], maxlen=max(self.tabu, 1))
-        idle = 0
-        while idle <= self.tabu:
-            chosen = self._choose(graph, visited)
-            if chosen is None:
-                break
-            move, gain = chosen
-            graph = move.apply(graph)
-            visited.append(graph.tobytes())
-            self.search.step(f"{ACTIONS[move.action]} {names[move.parent]} -> {names[move.child]}", gain)
-            idle += 1
-            if self.search.score > highest + smallest_gain(highest):
-                top, highest, idle = graph, self.search.score, 0
-        if highest > self.best_score + smallest_gain(highest):
-            self.best, self.best_score = top, highest
-
-    def _choose(self, graph: Adjacency, visited: Collection[bytes]) -> tuple[Move, float] | None:
-        legal = legal_moves(graph, self.rules)
-        smallest = smallest_gain(self.search.score)
-        gains = self.gains(graph, legal, self.search.score)
-        # The best first; of equal ones in the order add, delete, reverse, the lowest edge first.
-        places = np.argwhere(legal)
-        for place in places[np.argsort(-level(gains[legal], smallest), kind="stable")].tolist():
-            move, gain = Move(*place), float(gains[*place])
-            if self.tabu == 0:
-                return (move, gain) if gain > smallest else None
-            if move.apply(graph).tobytes() not in visited:
-                return move, gain
-        return None
+def _choose(
+    graph: Adjacency, legal: Flags, gains: Gains, score: float, visited: Collection[bytes], tabu: int
+) -> tuple[Move, float] | None:
+    """The best move and its gain; None where none gains, or with `tabu` where all lead to a graph visited."""
+    smallest = smallest_gain(score)
+    # The best first; of equal ones in the order add, delete, reverse, the lowest edge first.
+    places = np.argwhere(legal)
+    for place in places[np.argsort(-level(gains[legal], smallest), kind="stable")].tolist():
+        move, gain = Move(*place), float(gains[*place])
+        if tabu == 0:
+            return (move, gain) if gain > smallest else None
+        if move.apply(graph).tobytes() not in visited:
+            return move, gain
+    return None
 
 
 class _FamilyGains:
@@ -188,16 +167,6 @@ def _evaluated_gains(task: StructureTask) -> GainsOfMoves:
         return result
 
     return gains
-
-
-def _random_graph(rules: Rules, random: np.random.Generator) -> Adjacency:
-    """Two random legal moves for every node, from the usual start."""
-    graph = rules.start()
-    for _ in range(2 * len(graph)):
-        legal = legal_moves(graph, rules)
-        if legal.any():
-            graph = Move(*random.choice(np.argwhere(legal)).tolist()).apply(graph)
-    return graph
 
 
 class Move(NamedTuple):
