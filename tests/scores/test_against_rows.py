@@ -81,10 +81,6 @@ ORACLES = {
         lambda rows, family: by_rows.fcll(rows, family, constants=dirichlet_constants(rows.n_states[-1], 2, 5)),
     ),
     "acll": (ACLL(), uniform_acll),
-    "acll of a given law": (
-        ACLL(beta=-0.15),
-        lambda rows, family: by_rows.acll(rows, family, -0.15),
-    ),
     "acll, asymmetric": (ACLL("asymmetric", pseudo_count=0.7), lambda rows, family: asymmetric_acll(rows, family)),
     "acll with 0.7": (ACLL(pseudo_count=0.7), lambda rows, family: uniform_acll(rows, family, pseudo_count=0.7)),
     "acll at frequencies": (

@@ -181,7 +181,6 @@ def test_the_larger_the_equivalent_sample_the_less_bdeu_believes_the_rows() -> N
 def test_scores_are_parameter_objects() -> None:
     assert clone(ACLL("dirichlet", b=7)).get_params() == {
         "assumption": "dirichlet", "a": 1.0, "b": 7, "pseudo_count": None, "at": "optimum",
-        "beta": None,
     }  # fmt: skip
     assert clone(MIT(level=0.9)).level == 0.9
     assert all(SCORES[name]().decomposable is (name != "cll") for name in SCORES)

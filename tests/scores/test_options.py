@@ -44,8 +44,6 @@ class WrongShape:
         (ACLL("dirichlet", a=0), "ACLL: a=0"),
         (ACLL("dirichlet", a=None), "ACLL: a=None"),
         (ACLL("dirichlet", b=-1), "ACLL: b=-1"),
-        (ACLL(beta="low"), "ACLL: beta='low'"),
-        (ACLL("dirichlet", beta=-0.3), "beta=-0.3 takes the place of assumption='dirichlet'"),
         (FCLL("first"), "part='first' is not known"),
         (FCLL(a=0), "FCLL: a=0"),
         (FCLL(a=1, b=-1), "FCLL: b=-1"),

@@ -8,7 +8,7 @@ import pytest
 from scores.by_rows import random_rows
 from tanager.counts.family import CountTable, Family, PairTables, pair_offsets
 from tanager.runtime.resources import thread_limit
-from tanager.scores import ACLL, AIC, BIC, FCLL, K2, LL, MIT, BDeu, FamilyScore, by_shape
+from tanager.scores import ACLL, AIC, BIC, FCLL, K2, LL, MIT, BDeu, FamilyScore, margins
 from tanager.scores.margins import MarginSums, Term, sum_terms, xlogx
 
 SCORES = [
@@ -44,12 +44,12 @@ def one_by_one(score: FamilyScore, pairs: PairTables) -> np.ndarray:
     return FamilyScore.pair_scores(score, pairs)
 
 
-@pytest.mark.parametrize("cells_per_block", [1, 100, by_shape.CELLS_PER_BLOCK])
+@pytest.mark.parametrize("cells_per_block", [1, 100, margins.CELLS_PER_BLOCK])
 @pytest.mark.parametrize("kind", ["rows", "weights"])
 @pytest.mark.parametrize("score", SCORES, ids=repr)
 def test_all_pairs_at_once_score_as_one_after_the_other(score, kind, cells_per_block, monkeypatch) -> None:
     pairs = random_pairs(kind)
-    monkeypatch.setattr(by_shape, "CELLS_PER_BLOCK", cells_per_block)
+    monkeypatch.setattr(margins, "CELLS_PER_BLOCK", cells_per_block)
     assert score.pair_scores(pairs) == pytest.approx(one_by_one(score, pairs), rel=1e-9, abs=1e-9)
 
 
@@ -68,7 +68,7 @@ def test_a_formula_of_every_margin_finds_each_of_them_in_both_directions() -> No
     """Each margin with a coefficient of its own, so that no two can be taken for each other."""
     margins = ("jck", "jc", "jk", "ck", "j", "c", "k", "")
 
-    class EveryMargin(MarginSums, FamilyScore):
+    class EveryMargin(MarginSums):
         score_equivalent = False
 
         def formula(self, family, n_states):

@@ -117,8 +117,7 @@ class NetworkLearner:
             counts, columns = count_with_hidden(counts, hidden), (*columns[:-1], *hidden, columns[-1])
             unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
         order = table.table_order(len(hidden))
-        structure_task = replace(self._structure_task(counts, order, table.schema.named), schema=columns)
-        structure = self.structure.learn(structure_task)
+        structure = self.structure.learn(self._structure_task(counts, order, table.schema.named))
         if self.verbose:
             score = "" if structure.score is None else f", score {structure.score:.6g}"
             print(f"structure: {len(structure.steps):,} steps{score}")

@@ -112,8 +112,8 @@ LOST_OPTIONS = {
     "Conditional": ("penalty",),
     "AnDE": ("subsumption",),
     "HillClimb": ("restarts",),
-    "ACLL": ("alpha", "gamma"),
-    "ACLLOptimal": ("alpha",),
+    "ACLL": ("alpha", "beta", "gamma"),
+    "ACLLOptimal": ("alpha", "beta"),
 }
 """Options of version 0.2 that a fitted model does without, by the part that had them."""
 MAX_LABEL_BYTES = 1 << 28

@@ -141,7 +141,7 @@ class Pruned(ParameterLearner):
         check_option("centred", self.centred, ["missing", "all"])
         model = PrunedObjective(counts, centre_all=self.centred == "all")
         with one_blas_thread():
-            start = Fit.of(model)
+            start = fit_conditional(model)
             pruned = prune(model, start)
         kept = np.bincount(model.attributes, pruned.kept[:-1].sum(axis=1), counts.n_attributes).astype(int)
         logs = model.cells.unpack(pruned.beta, [np.empty(0)] * task.dag.n_nodes)
@@ -165,26 +165,20 @@ class Fit:
     kept: Flags
     objective: float
 
-    @classmethod
-    def of(cls, model: PrunedObjective) -> Fit:
-        """cNB: every parameter but those of attributes with one state."""
-        kept = np.ones(model.shape, dtype=bool)
-        kept[:-1] = model.sizes > 1
-        return optimize(model, np.zeros(model.shape), kept)
 
-    def without(self, cell: tuple[np.intp, ...], model: PrunedObjective) -> Fit:
-        """One parameter less, the others optimised again."""
-        kept = self.kept.copy()
-        kept[cell] = False
-        return optimize(model, np.where(kept, self.beta, 0.0), kept)
+def fit_conditional(model: PrunedObjective) -> Fit:
+    """cNB: every parameter but those of attributes with one state."""
+    kept = np.ones(model.shape, dtype=bool)
+    kept[:-1] = model.sizes > 1
+    return optimize(model, np.zeros(model.shape), kept)
 
 
 def prune(model: PrunedObjective, fit: Fit) -> Fit:
-    """Leave out parameters one at a time (Roos et al. 2005, 5.6)."""
+    """Leave out parameters one at a time, the others optimised again (Roos et al. 2005, 5.6)."""
     while fit.kept.any():
-        gains = model.gains(fit.beta, fit.kept)
-        best = level(gains, SMALLEST_GAIN).argmax()
-        shorter = fit.without(np.unravel_index(best, gains.shape), model)
+        kept = fit.kept.copy()
+        kept.flat[level(model.gains(fit.beta, kept), SMALLEST_GAIN).argmax()] = False
+        shorter = optimize(model, np.where(kept, fit.beta, 0.0), kept)
         if shorter.objective <= fit.objective:
             break
         fit = shorter

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 
 import numpy as np
 
 from tanager.arrays import Array
 from tanager.counts.family import CountTable, Family
-from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.scores.acll_constants import dirichlet_slopes, uniform_beta
-from tanager.scores.by_shape import ByShape
-from tanager.scores.protocol import FamilyScore, check_between
+from tanager.scores.margins import ByShape
+from tanager.scores.protocol import check_between
 
 DEFAULT_PSEUDO_COUNT = {"optimum": 5.0, "frequency": 0.5, "pooled": 0.5}
 
 
-class ACLL(ByShape, FamilyScore):
+class ACLL(ByShape):
     """sum w_jck log(p_jck / sum_k p_jck), w_jck = alpha N_jck + beta (N_j*k - N_jck) (aCLL 2013, eq. 28).
 
     The class node's w_c = alpha N_c + beta (N - N_c) alike.
@@ -27,7 +25,6 @@ class ACLL(ByShape, FamilyScore):
                   "uniform"; "dirichlet" with parameters a, ..., a, b; or "asymmetric", the same with a + 1 for the
                   row's own class (eq. 23). alpha = 1 + beta for the first two, which are symmetric
     a, b          of the Dirichlet distribution; b is by default N, the rows counted
-    beta          in place of an assumption, that of any other symmetric law (theorem 3.2)
     at            the parameters: "optimum", p = max(w, pseudo_count), which maximise the score (theorem 3.8);
                   "frequency", p = N_jck + pseudo_count; or "pooled", the aCLL of fCLL 2011 (eq. 13, section 4.4), with
                   the beta of two classes, a class c and all others pooled: alpha N_jck log theta_jck +
@@ -46,14 +43,12 @@ class ACLL(ByShape, FamilyScore):
         b: float | None = None,
         pseudo_count: float | None = None,
         at: str = "optimum",
-        beta: float | None = None,
     ) -> None:
         self.assumption = assumption
         self.a = a
         self.b = b
         self.pseudo_count = pseudo_count
         self.at = at
-        self.beta = beta
 
     def check_options(self) -> None:
         check_option("assumption", self.assumption, ["uniform", "dirichlet", "asymmetric"])
@@ -61,10 +56,6 @@ class ACLL(ByShape, FamilyScore):
         for name, value in (("a", self.a), ("b", self.b), ("pseudo_count", self.pseudo_count)):
             if value is not None or name == "a":
                 check_between("ACLL", name, value, 0)
-        if self.beta is not None:
-            check_between("ACLL", "beta", self.beta, -inf)
-            if self.assumption != "uniform":
-                raise OptionError(f"ACLL: beta={self.beta!r} takes the place of assumption={self.assumption!r}.")
 
     def stack_terms(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> Array:
         if self.at == "pooled":
@@ -113,8 +104,8 @@ class ACLL(ByShape, FamilyScore):
     def slopes(self, n_classes: int, rows: CountTable) -> tuple[Array, Array]:
         """alpha and beta for tables that counted so many rows; one value where they do not depend on them."""
         if self.assumption == "uniform":
-            beta = uniform_beta(n_classes) if self.beta is None else float(self.beta)
-            return np.asarray(1.0 + beta), np.asarray(beta)
+            beta = np.asarray(uniform_beta(n_classes))
+            return 1.0 + beta, beta
         distinct, place = np.unique(rows, return_inverse=True)
         own = self.a + 1.0 if self.assumption == "asymmetric" else self.a
         slope_own, beta_of = dirichlet_slopes(n_classes, own, self.a, distinct if self.b is None else self.b)

@@ -17,7 +17,7 @@ from tanager.scores.margins import MarginSums, Term
 from tanager.scores.protocol import FamilyScore, check_between
 
 
-class K2(MarginSums, FamilyScore):
+class K2(MarginSums):
     """Every Dirichlet parameter is 1 (Cooper and Herskovits 1992)."""
 
     score_equivalent = False
@@ -26,7 +26,7 @@ class K2(MarginSums, FamilyScore):
         return symmetric_dirichlet(1.0, n_states[family.child])
 
 
-class BDeu(MarginSums, FamilyScore):
+class BDeu(MarginSums):
     """Every Dirichlet parameter of a family is ess / (cells of its table) (Buntine 1991, Heckerman et al. 1995)."""
 
     score_equivalent = True

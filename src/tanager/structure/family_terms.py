@@ -12,8 +12,8 @@ from tanager.arrays import Array, Flags, Ints
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable, Family, PairTables
 from tanager.errors import OptionError
-from tanager.scores.by_shape import pair_totals
 from tanager.scores.likelihood import CLL
+from tanager.scores.margins import pair_totals
 from tanager.scores.protocol import FamilyScore
 from tanager.structure.dag import Dag
 from tanager.structure.protocol import StructureTask

@@ -18,7 +18,7 @@ from tanager.counts.family import Family
 from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.scores.protocol import FamilyScore
-from tanager.structure.constraints import Edges, IndexEdges, check_constraints, check_count, refuse_class_edges
+from tanager.structure.constraints import Edges, IndexEdges, check_constraints, check_count
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, evaluate, level, smallest_gain, total_score
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
@@ -209,14 +209,12 @@ def make_rules(
     names: Sequence[str], max_parents: int, keep_class_edges: bool, required: IndexEdges, forbidden: IndexEdges
 ) -> Rules:
     """Rules from a user's wishes; wishes that contradict each other are refused."""
-    check_constraints(required, forbidden, names)
+    hint = "leave the class out, or use class_edges='free'." if keep_class_edges else None
+    check_constraints(required, forbidden, names, hint)
     n_nodes = len(names)
     allowed = ~np.eye(n_nodes, dtype=bool)
     needed = np.zeros((n_nodes, n_nodes), dtype=bool)
     if keep_class_edges:
-        hint = "leave the class out, or use class_edges='free'."
-        refuse_class_edges("required_edges", required, names, hint)
-        refuse_class_edges("forbidden_edges", forbidden, names, hint)
         allowed[-1] = allowed[:, -1] = False
         needed[-1, :-1] = True
     for parent, child in forbidden:

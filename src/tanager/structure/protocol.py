@@ -38,7 +38,6 @@ class StructureTask:
     count_right   how many rows, by weight, a structure's classifier gives their class; ties count in part
     weigh         weights of a mixture of structures, chosen for P(class | attributes), each row judged as by `evaluate`
     columns       the node that each column of the table is, the class last; none where they have the same numbers
-    schema        what each node holds, the class last; none where only counts are known
     """
 
     counts: CountStore
@@ -50,7 +49,6 @@ class StructureTask:
     columns: tuple[int, ...] = ()
     evaluate_each: Callable[[Sequence[Dag]], Sequence[float]] | None = None
     count_right: Callable[[Dag], float] | None = None
-    schema: tuple[ColumnSchema, ...] = ()
     weigh: Callable[[Sequence[Dag]], Sequence[float]] | None = None
 
     def edges(self, option: str, edges: Edges) -> IndexEdges:

@@ -14,14 +14,7 @@ import numpy as np
 from tanager.arrays import Array, Ints
 from tanager.errors import OptionError
 from tanager.runtime.resources import no_collection
-from tanager.structure.constraints import (
-    Edges,
-    IndexEdges,
-    Node,
-    check_constraints,
-    node_index,
-    refuse_class_edges,
-)
+from tanager.structure.constraints import Edges, IndexEdges, Node, check_constraints, node_index
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, decomposable_score, level, smallest_gain
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
@@ -29,7 +22,6 @@ from tanager.structure.protocol import LearntStructure, Search, StructureLearner
 Weights = Array
 Parents = Ints
 NO_PARENT = -1
-CLASS_EDGE_HINT = "leave the class out, or use HillClimb(class_edges='free')."
 
 
 class Tree(StructureLearner):
@@ -127,9 +119,7 @@ def _constrained_tree(
 
 
 def _check_tree_edges(required: IndexEdges, forbidden: IndexEdges, root: int | None, names: Sequence[str]) -> None:
-    check_constraints(required, forbidden, names)
-    refuse_class_edges("required_edges", required, names, CLASS_EDGE_HINT)
-    refuse_class_edges("forbidden_edges", forbidden, names, CLASS_EDGE_HINT)
+    check_constraints(required, forbidden, names, "leave the class out, or use HillClimb(class_edges='free').")
     parent_of: dict[int, int] = {}
     for parent, child in sorted(required):
         if child == root:

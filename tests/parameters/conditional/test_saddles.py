@@ -94,12 +94,9 @@ def test_folds_do_not_stop_at_the_plateau_of_a_saddle(n_rows):
     assert trace.objective[-1] / batch.n_rows < 0.5
 
 
-def test_the_trace_tells_that_all_strengths_are_infinite_and_what_was_refused():
+def test_the_trace_tells_that_all_strengths_are_infinite():
     trace = Conditional().learn(task_of(COLLIDER, rows_of(0.5, 60, barrier=True))).trace
-    held_out = dict(trace.held_out)
-    best = min(held_out, key=held_out.get)
-    assert held_out[best] < held_out[trace.strength]
-    assert trace.optimum.startswith(f"without effects, as all strengths are infinite; {best} had a held-out loss of")
+    assert trace.optimum == "without effects, as all strengths are infinite"
     asked = Conditional(strength=np.inf).learn(task_of(COLLIDER, DATA["D"])).trace
     assert asked.optimum == "without effects, as all strengths are infinite"
 
