@@ -177,14 +177,14 @@ def mixed(found: dict[str, Any], sizes: list[int], states: Cells) -> list[float]
 
 
 def all_forests(found: dict[str, Any], sizes: list[int], codes: Cells) -> float:
-    """The sum over the forests, or over the trees, of a few attributes."""
+    """The sum over the forests of a few attributes."""
     n, total = len(codes) - 1, 0.0
     members, alone, edges = found["members"], found["alone"], found["edges"]
-    largest = n * max(0.0, *(alone or []), *(weight for row in edges for weight in row))
+    largest = n * max(0.0, *alone, *(weight for row in edges for weight in row))
     for parents in product(range(-1, n), repeat=n):
-        if has_cycle(parents) or (alone is None and parents.count(-1) > 1):
+        if has_cycle(parents):
             continue
-        weight = sum((0.0 if alone is None else alone[c]) if p < 0 else edges[p][c] for c, p in enumerate(parents))
+        weight = sum(alone[c] if p < 0 else edges[p][c] for c, p in enumerate(parents))
         cells = (entry(members[c if p < 0 else p], sizes, codes, c) for c, p in enumerate(parents))
         total += math.exp(weight - largest) * math.prod(cells)
     return total * entry(members[0], sizes, codes, n)

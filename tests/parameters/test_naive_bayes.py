@@ -10,7 +10,7 @@ from oracle import batch_of, random_batch
 from parameters.tasks import naive_bayes, task_of
 from tanager.errors import OptionError
 from tanager.network.log_joint import LogJoint
-from tanager.parameters import Frequency, Weighted
+from tanager.parameters import Frequency, Pruned, Weighted
 from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 4, 3)
@@ -78,6 +78,7 @@ def test_a_copy_of_an_attribute_changes_no_probability_when_their_weights_can_sh
     assert both.trace.loss <= alone.trace.loss + 1e-3
 
 
-def test_a_structure_that_is_not_naive_bayes_is_refused():
+@pytest.mark.parametrize("learner", [Weighted(), Pruned()])
+def test_a_structure_that_is_not_naive_bayes_is_refused(learner):
     with pytest.raises(OptionError, match="naive Bayes, which this structure is not"):
-        Weighted().learn(task_of(TREE, random_batch(0, 10, N_STATES)))
+        learner.learn(task_of(TREE, random_batch(0, 10, N_STATES)))

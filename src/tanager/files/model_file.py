@@ -112,6 +112,7 @@ LOST_OPTIONS = {
     "Conditional": ("penalty",),
     "AnDE": ("subsumption",),
     "HillClimb": ("restarts",),
+    "TreeAverage": ("forest",),
     "ACLL": ("alpha", "beta", "gamma"),
     "ACLLOptimal": ("alpha", "beta"),
 }
@@ -275,7 +276,7 @@ def _write_model(model: AnyModel) -> dict[str, Json]:
     if isinstance(model, TreeAverageNetwork):
         alone, *edges = model.log_weights.tolist()
         members: list[Json] = [dict(network_parts(member)) for member in model.members]
-        return {"trees": {"alone": None if np.isneginf(alone).all() else alone, "edges": edges, "members": members}}
+        return {"trees": {"alone": alone, "edges": edges, "members": members}}
     return network_parts(model)
 
 
@@ -290,8 +291,7 @@ def _read_model(form: str, columns: tuple[ColumnSchema, ...], content: dict[str,
         return MixtureNetwork(networks, weights)
     if form == "trees":
         trees = mapping(content["trees"], "trees")
-        edges, alone = array(trees.get("edges"), 2, "trees.edges"), trees.get("alone")
-        first = np.full(edges.shape[1], -np.inf) if alone is None else array(alone, 1, "trees.alone")
+        edges, first = array(trees.get("edges"), 2, "trees.edges"), array(trees.get("alone"), 1, "trees.alone")
         if edges.shape != (len(first), len(first)):
             raise DocumentError("trees.edges and trees.alone must have a weight for every attribute")
         return TreeAverageNetwork(_read_members(columns, trees.get("members"))[1], np.vstack([first, edges]))

@@ -187,8 +187,7 @@ class TreeAverageNetwork(MeanOfNetworks):
         One for each attribute: it and the class are the parents of every other attribute, whose tables are those of an
         edge from it; its own table is that of having no parent.
     log_weights : array (n + 1, n)
-        Of the edges at [1 + parent, child], of no parent at [0, child]; a first row of minus infinity for trees: see
-        `AllTrees`.
+        Of the edges at [1 + parent, child], of no parent at [0, child]: see `AllTrees`.
 
     Examples
     --------
@@ -197,9 +196,6 @@ class TreeAverageNetwork(MeanOfNetworks):
     >>> forests = BayesianNetworkClassifier("tree-average", parameters="frequency").fit(X, y).network_
     >>> {pair: round(p, 3) for pair, p in forests.edge_probability.items()}
     {('x0', 'x1'): 0.857}
-    >>> trees = TreeAverageNetwork(forests.members, np.vstack([np.full(2, -np.inf), forests.log_weights[1:]]))
-    >>> {pair: round(p, 3) for pair, p in trees.edge_probability.items()}
-    {('x0', 'x1'): 1.0}
     """
 
     kind: ClassVar[Literal["trees"]] = "trees"
@@ -216,14 +212,15 @@ class TreeAverageNetwork(MeanOfNetworks):
                 raise DataError(f"member {number} of a mean of trees must have attribute {number} as parent of all.")
         if len(self.members) != n_attributes or self.log_weights.shape != (n_attributes + 1, n_attributes):
             raise DataError(f"a mean of trees over {n_attributes} attributes needs a member and weights for each.")
-        if np.isnan(self.log_weights).any() or (self.log_weights == np.inf).any():
-            raise DataError("the weights of edges must be logarithms of numbers.")
+        if np.isnan(self.log_weights).any() or np.isinf(self.log_weights[0]).any() or self.log_weights.max() == np.inf:
+            raise DataError(
+                "the weights of edges must be logarithms of numbers, those of no parent of numbers above 0."
+            )
         object.__setattr__(self, "columns", self.members[0].columns)
         object.__setattr__(self, "dag", Dag.augmented_naive_bayes([()] * n_attributes))
 
     def __repr__(self) -> str:
-        kind = "trees" if np.isneginf(self.log_weights[0]).all() else "forests"
-        return f"TreeAverageNetwork(all {kind} of {len(self.nodes)} nodes, target={self.target!r})"
+        return f"TreeAverageNetwork(all forests of {len(self.nodes)} nodes, target={self.target!r})"
 
     @cached_property
     def parent_probability(self) -> Array:

@@ -1,4 +1,4 @@
-"""Means of many structures: averaged n-dependence estimators (AODE, A2DE), and all trees or forests at once."""
+"""Means of many structures: averaged n-dependence estimators (AODE, A2DE), and all forests at once."""
 
 from __future__ import annotations
 
@@ -99,26 +99,21 @@ class TreeAverage(StructureLearner):
     Jaakkola 2006; Cerquides and Lopez de Mantaras 2005). With the criterion `k2` and tables smoothed by one pseudo-row
     a cell, which both take all tables for equally probable beforehand, it is the exact posterior.
 
-    forest  take the mean over all forests, naive Bayes and the trees among them; otherwise over trees alone, in which
-            all attributes but one have an attribute parent
-
-    The score is the log of the mean of exp(score(F)), all forests being equally probable beforehand.
+    The score is the log of the mean of exp(score(F)), all forests, naive Bayes and the trees among them, being equally
+    probable beforehand.
     """
 
     needs = "pairs"
     learns = "trees"
     default_criterion = "k2"
 
-    def __init__(self, forest: bool = True) -> None:
-        self.forest = forest
-
     def learn(self, task: StructureTask) -> LearntStructure:
         terms = FamilyTerms(task.counts, decomposable_score(task, "tree-average"))
         n_attributes = task.counts.n_attributes
         naive = Dag.augmented_naive_bayes([()] * n_attributes)
-        weights = np.vstack([np.full(n_attributes, 0.0 if self.forest else -np.inf), terms.edge_gains()])
-        # There are (n + 1)^(n - 1) forests with a root in each of their trees, and n^(n - 1) such trees.
-        n_forests = (n_attributes - 1) * log(n_attributes + bool(self.forest))
+        weights = np.vstack([np.zeros(n_attributes), terms.edge_gains()])
+        # There are (n + 1)^(n - 1) forests with a root in each of their trees.
+        n_forests = (n_attributes - 1) * log(n_attributes + 1)
         return LearntStructure(
             naive,
             terms.total(naive) + float(AllTrees(weights).log_total) - n_forests,
