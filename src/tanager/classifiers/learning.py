@@ -32,6 +32,7 @@ from tanager.registry import check_option, resolve
 from tanager.runtime.resources import one_blas_thread
 from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.structure import STRUCTURES, LearntStructure, Step, StructureLearner, StructureTask
+from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag
 from tanager.table.rows import EncodedBatch, Needs, Place, Rows, check_needs, exceeds, gather, most_needed
 from tanager.table.schema import ColumnSchema
@@ -117,6 +118,10 @@ class NetworkLearner:
             counts, columns = count_with_hidden(counts, hidden), (*columns[:-1], *hidden, columns[-1])
             unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
         order = table.table_order(len(hidden))
+        if self.structure.joins_all:
+            smallest = int(np.argmin(counts.n_states[:-1]))
+            star = LearntStructure(superparent_dag(counts.n_attributes, (smallest,)))
+            refuse_too_large(*self.table_sizes(star, counts), counts)
         structure = self.structure.learn(self._structure_task(counts, order, table.schema.named))
         if self.verbose:
             score = "" if structure.score is None else f", score {structure.score:.6g}"

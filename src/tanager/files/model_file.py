@@ -111,7 +111,7 @@ FORMS = {
 LOST_OPTIONS = {
     "Conditional": ("penalty",),
     "AnDE": ("subsumption",),
-    "HillClimb": ("restarts",),
+    "HillClimb": ("tabu", "restarts"),
     "TreeAverage": ("forest",),
     "ACLL": ("alpha", "beta", "gamma"),
     "ACLLOptimal": ("alpha", "beta"),

@@ -242,6 +242,10 @@ class Network(HasColumns):
         """(n_rows,) log probability of the cells present in (n_rows, n_nodes) codes."""
         return self._tree(codes).log_evidence(self.tables, codes)
 
+    def log_evidence(self, evidence: Mapping[str, Category]) -> float:
+        """log P(evidence), all other nodes summed out."""
+        return float(self.log_probability(self._evidence_codes(evidence))[0])
+
     def sample(self, n: int, random_state: int | np.random.Generator | None = None) -> dict[str, NDArray[np.generic]]:
         """Draw rows: one array of state labels per node, ready for any data frame."""
         codes = sample_codes(self.dag, self.tables, n, np.random.default_rng(random_state))

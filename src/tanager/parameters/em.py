@@ -142,12 +142,10 @@ class LikelihoodGradientTrace(ParameterTrace):
 
     objective  minus what is maximised, up to a constant, at the start and after each iteration
     passes     over the rows
-    end        why it stopped: "tolerance", "max_iter", or "precision" when no step lowered the objective any more
     """
 
     objective: tuple[float, ...]
     passes: int
-    end: str
 
 
 class LikelihoodGradient(EM):
@@ -181,9 +179,8 @@ class LikelihoodGradient(EM):
         pseudo = [np.broadcast_to(prior, table.shape) for prior, table in zip(by_state, start, strict=True)]
         with one_blas_thread():
             problem = PulledTables(objective, start, pseudo, rows.expect(start)[0])
-            fit = fit_tables(problem, np.zeros(problem.size), self.max_iter, self.tol, "LikelihoodGradient")
-        trace = LikelihoodGradientTrace(tuple(fit.values), objective.n_passes, fit.end)
-        return LearntNetwork(task.network(fit.tables), trace)
+            tables, values = fit_tables(problem, start, self.max_iter, self.tol, "LikelihoodGradient")
+        return LearntNetwork(task.network(tables), LikelihoodGradientTrace(tuple(values), objective.n_passes))
 
 
 class Likelihood:

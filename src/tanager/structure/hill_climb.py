@@ -6,8 +6,7 @@ are a matrix of the same shape, so that a step looks at them all at once.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -40,9 +39,6 @@ class HillClimb(StructureLearner):
         The most attribute parents of a node (the class does not count; Weka's "P=2" is 1 here).
     class_edges : "kept" or "free"
         Whether the class stays a parent of every attribute, or its edges are chosen like any other.
-    tabu : int
-        When nothing gains, take the least costly change to a structure that is not among the last `tabu` ones, and
-        give up after that many changes without a new best.
     required_edges : list of (parent, child)
         Edges, by name or number, that are always there.
     forbidden_edges : list of (parent, child)
@@ -53,13 +49,11 @@ class HillClimb(StructureLearner):
         self,
         max_parents: int = 2,
         class_edges: Literal["kept", "free"] = "kept",
-        tabu: int = 0,
         required_edges: Edges = (),
         forbidden_edges: Edges = (),
     ) -> None:
         self.max_parents = max_parents
         self.class_edges = class_edges
-        self.tabu = tabu
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
 
@@ -71,53 +65,24 @@ class HillClimb(StructureLearner):
             task.edges("required_edges", self.required_edges),
             task.edges("forbidden_edges", self.forbidden_edges),
         )
-        tabu = check_count("tabu", self.tabu)
         graph = rules.start()
         search = Search(task, total_score(task, to_dag(graph)))
-        best = climb(task, rules, search, graph, tabu)
-        return search.learnt(to_dag(best))
-
-
-def climb(task: StructureTask, rules: Rules, search: Search, graph: Adjacency, tabu: int) -> Adjacency:
-    """The best graph on the way from one whose score is the search's, until stuck for `tabu` steps."""
-    gains_of_moves = _evaluated_gains(task)
-    if isinstance(task.criterion, FamilyScore):
-        gains_of_moves = _FamilyGains(FamilyTerms(task.counts, task.criterion), rules)
-    names = task.names
-    best, highest = graph, search.score
-    visited = deque([graph.tobytes()], maxlen=max(tabu, 1))
-    idle = 0
-    while idle <= tabu:
-        legal = legal_moves(graph, rules)
-        chosen = _choose(graph, legal, gains_of_moves(graph, legal, search.score), search.score, visited, tabu)
-        if chosen is None:
-            break
-        move, gain = chosen
-        graph = move.apply(graph)
-        visited.append(graph.tobytes())
-        search.step(f"{ACTIONS[move.action]} {names[move.parent]} -> {names[move.child]}", gain)
-        idle += 1
-        if search.score > highest + smallest_gain(highest):
-            best, highest, idle = graph, search.score, 0
-    if search.score != highest:
-        search.step("return to the best structure", highest - search.score)
-    return best
-
-
-def _choose(
-    graph: Adjacency, legal: Flags, gains: Gains, score: float, visited: Collection[bytes], tabu: int
-) -> tuple[Move, float] | None:
-    """The best move and its gain; None where none gains, or with `tabu` where all lead to a graph visited."""
-    smallest = smallest_gain(score)
-    # The best first; of equal ones in the order add, delete, reverse, the lowest edge first.
-    places = np.argwhere(legal)
-    for place in places[np.argsort(-level(gains[legal], smallest), kind="stable")].tolist():
-        move, gain = Move(*place), float(gains[*place])
-        if tabu == 0:
-            return (move, gain) if gain > smallest else None
-        if move.apply(graph).tobytes() not in visited:
-            return move, gain
-    return None
+        gains_of_moves = _evaluated_gains(task)
+        if isinstance(task.criterion, FamilyScore):
+            gains_of_moves = _FamilyGains(FamilyTerms(task.counts, task.criterion), rules)
+        while True:
+            legal = legal_moves(graph, rules)
+            gains = gains_of_moves(graph, legal, search.score)
+            smallest = smallest_gain(search.score)
+            # Of equal ones in the order add, delete, reverse, the lowest edge first.
+            levels = np.where(legal & ~np.isnan(gains), level(gains, smallest), -np.inf)
+            place = np.unravel_index(levels.argmax(), legal.shape)
+            if not (legal[place] and gains[place] > smallest):
+                return search.learnt(to_dag(graph))
+            move = Move(*map(int, place))
+            graph = move.apply(graph)
+            edge = f"{task.names[move.parent]} -> {task.names[move.child]}"
+            search.step(f"{ACTIONS[move.action]} {edge}", float(gains[place]))
 
 
 class _FamilyGains:

@@ -31,6 +31,10 @@ class KDependence(StructureLearner):
     def __init__(self, k: int = 2) -> None:
         self.k = k
 
+    @property
+    def joins_all(self) -> bool:  # type: ignore[override]
+        return check_count("k", self.k) > 0
+
     def learn(self, task: StructureTask) -> LearntStructure:
         order, ranked = rank_parents(task.counts, check_count("k", self.k))
         names = task.names

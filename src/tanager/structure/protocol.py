@@ -100,6 +100,8 @@ class StructureLearner(BaseEstimator, ABC):
     default_criterion  the one used where none is given
     evaluates       whether it asks `task.evaluate`, which a criterion that does not decompose asks for it
     leaves_one_out  whether `task.evaluate` and `task.count_right` judge a row by tables without it
+    joins_all       whether every attribute but one has an attribute parent: then the tables are no smaller than those
+                    of a star around the attribute of the fewest states, and may be refused before any counting
     """
 
     needs: ClassVar[Needs] = "counts"
@@ -108,6 +110,7 @@ class StructureLearner(BaseEstimator, ABC):
     default_criterion: ClassVar[str] = "fcll"
     evaluates: ClassVar[bool] = False
     leaves_one_out: ClassVar[bool] = False
+    joins_all: ClassVar[bool] = False
 
     @abstractmethod
     def learn(self, task: StructureTask) -> LearntStructure:

@@ -59,6 +59,10 @@ class Tree(StructureLearner):
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
 
+    @property
+    def joins_all(self) -> bool:  # type: ignore[override]
+        return not self.forest
+
     def learn(self, task: StructureTask) -> LearntStructure:
         score = decomposable_score(task, "tan")
         names = task.names

@@ -149,12 +149,12 @@ def test_the_prior_costs_what_pseudo_rows_lose_against_the_centre_and_the_slope_
     rows = [generator.uniform(0.0, 9.0, table.shape) for table in network.tables]
     problem = PulledTables(objective, network.tables, pseudo, rows)
 
-    start = np.zeros(problem.size)
+    start = problem.vector(network.tables)
     for table, centre in zip(problem.tables(start), network.tables, strict=True):
         np.testing.assert_allclose(table, centre)
     assert problem(start)[0] == pytest.approx(objective(network.tables)[0])
 
-    vector = generator.normal(size=problem.size)
+    vector = generator.normal(size=len(start))
     tables = problem.tables(vector)
     cost = sum(float((pseudo[n] * np.log(network.tables[n] / tables[n])).sum()) for n in objective.nodes)
     value, slope = problem(vector)
