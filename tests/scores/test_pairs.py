@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scores.by_rows import random_rows
 from tanager.counts.family import CountTable, Family, PairTables, pair_offsets
 from tanager.runtime.resources import thread_limit
 from tanager.scores import ACLL, AIC, BIC, FCLL, K2, LL, MIT, BDeu, FamilyScore, margins
@@ -80,9 +79,3 @@ def test_a_formula_of_every_margin_finds_each_of_them_in_both_directions() -> No
         table = pairs.table(parent, child)
         assert Family(child, (parent, target)).class_shape(pairs.n_states) == table.shape
         assert result[parent, child] == pytest.approx(float(sum_terms(EveryMargin().formula(None, None), table)))
-
-
-def test_a_single_attribute_has_no_pair() -> None:
-    pairs = random_rows(0, (3, 2)).store().pairs()
-    for score in SCORES:
-        assert score.pair_scores(pairs).tolist() == [[0.0]]
