@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tanager.counts.family import CountTable, Family, PairTables, pair_offsets
-from tanager.runtime.resources import thread_limit
 from tanager.scores import ACLL, AIC, BIC, FCLL, K2, LL, MIT, BDeu, FamilyScore, margins
 from tanager.scores.margins import MarginSums, Term, sum_terms, xlogx
 
@@ -50,17 +49,6 @@ def test_all_pairs_at_once_score_as_one_after_the_other(score, kind, cells_per_b
     pairs = random_pairs(kind)
     monkeypatch.setattr(margins, "CELLS_PER_BLOCK", cells_per_block)
     assert score.pair_scores(pairs) == pytest.approx(one_by_one(score, pairs), rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("score", [BDeu(), FCLL()], ids=repr)
-def test_the_number_of_threads_changes_nothing(score) -> None:
-    pairs = random_pairs("rows")
-    results = []
-    for n_threads in (1, 2, 7):
-        with thread_limit(n_threads):
-            results.append(score.pair_scores(pairs))
-    assert (results[0] == results[1]).all()
-    assert (results[0] == results[2]).all()
 
 
 def test_a_formula_of_every_margin_finds_each_of_them_in_both_directions() -> None:

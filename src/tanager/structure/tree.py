@@ -256,17 +256,14 @@ class _Contraction:
             inside |= self.place == other
         row[1:][inside] = -np.inf
         self.place[inside] = place
-        self._name_cycle([place, *others])
-        return place
-
-    def _name_cycle(self, places: list[int]) -> None:
-        new = len(self.above)
-        self.members.append([self.node_at[place] for place in places])
+        members = [self.node_at[each] for each in (place, *others)]
+        for member in members:
+            self.above[member] = len(self.above)
+        self.node_at[place] = len(self.above)
+        self.members.append(members)
         self.above.append(NO_PARENT)
         self.chosen.append(None)
-        for member in self.members[new]:
-            self.above[member] = new
-        self.node_at[places[0]] = new
+        return place
 
     def expand(self) -> Parents:
         """Undo the contractions: a cycle loses the edge into the member at which it is entered."""
