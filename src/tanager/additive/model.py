@@ -142,10 +142,6 @@ class AdditiveModel(HasColumns):
         """The attributes, for their main effects, and the pairs."""
         return (*super().terms, *self.pairs)
 
-    @property
-    def is_looked_up(self) -> bool:
-        return self.forest is None
-
     def main(self, attribute: str) -> Array:
         """(states, classes) the main effect of an attribute, in the order of `states`."""
         return self.mains[self._attribute(attribute)][:-1]
@@ -198,11 +194,6 @@ class AdditiveModel(HasColumns):
     def look_ups(self, codes: Codes) -> tuple[LogJoint, Codes]:
         """The look-ups that give `log_joint` less what the forest adds, and the codes to look up."""
         return self._sums, self._expand(codes)
-
-    @property
-    def look_up_attributes(self) -> tuple[int, ...]:
-        """The attribute of each column of the codes to look up."""
-        return (*range(len(self.mains)), *self._paired)
 
     def effects(self, codes: Codes) -> Iterator[Array]:
         """(n_rows, n_classes) what each term adds, in the order of `terms`; a missing cell has an entry in each.

@@ -63,11 +63,6 @@ class HasColumns(PicklesFields):
         """What the log odds of the class add up from: a term for every attribute."""
         return tuple((attribute,) for attribute in range(len(self.columns) - 1))
 
-    @property
-    def is_looked_up(self) -> bool:
-        """Whether `look_ups` give the whole `log_joint`."""
-        return True
-
     def coarsen(self, codes: Codes) -> Codes:
         """The codes of each attribute at its coarse granularity: tables have one granularity only."""
         return codes

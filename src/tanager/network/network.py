@@ -296,11 +296,6 @@ class Network(HasColumns):
         """The look-ups that give `log_joint` of complete rows, and the codes to look up."""
         return self.log_joint, codes
 
-    @property
-    def look_up_attributes(self) -> tuple[int, ...]:
-        """The attribute of each column of the codes to look up."""
-        return tuple(range(len(self.columns) - 1))
-
     def refine(self, coarse: Codes) -> Codes:
         """The codes of each attribute from those of its coarse granularity."""
         return coarse
