@@ -74,9 +74,7 @@ def trees() -> AdditiveClassifier:
 
 
 def mixture() -> BayesianNetworkClassifier:
-    """A mean of networks, and cells that follow from others."""
-    structure = AnDE(subsumption=1)
-    return BayesianNetworkClassifier(structure, parameters="frequency", discretizer="quantile").fit(ROWS, CLASSES)
+    return BayesianNetworkClassifier(AnDE(), parameters="frequency", discretizer="quantile").fit(ROWS, CLASSES)
 
 
 def forests() -> BayesianNetworkClassifier:

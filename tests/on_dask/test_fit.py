@@ -39,7 +39,7 @@ COMBINATIONS = [
         if name != "frequency"
     ),
     *(("bckg", name) for name in ("conditional", "em")),
-    (AnDE(n=2, weights="information", subsumption=20), "frequency"),
+    (AnDE(n=2, weights="information"), "frequency"),
     (Selective(by="accuracy"), "frequency"),
 ]
 # The classifier, its column of weights, its options, and the largest relative difference.

@@ -97,15 +97,11 @@ class ACLLOptimal(ParameterLearner):
         a: float = 1.0,
         b: float | None = None,
         pseudo_count: float | None = None,
-        beta: float | None = None,
-        alpha: float | None = None,
     ) -> None:
         self.assumption = assumption
         self.a = a
         self.b = b
         self.pseudo_count = pseudo_count
-        self.beta = beta
-        self.alpha = alpha
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
         families, n_states = task.dag.families, task.counts.n_states
