@@ -1,17 +1,15 @@
-"""Where the nodes of the page's graph stand: boxes that never meet, children below their parents, linked ones near."""
+"""Where the nodes of the page's graph stand: boxes that never meet, children below their parents."""
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise
+from itertools import combinations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from random_networks import networks
-from tanager.report.model_section import HEIGHT, box_widths, place_layers, place_ring, ring_order
+from tanager.report.model_section import HEIGHT, box_widths, place_boxes
 from tanager.structure.dag import Dag
-
-WEIGHTS = st.lists(st.floats(0, 5), min_size=1, max_size=45)
 
 
 @st.composite
@@ -37,7 +35,7 @@ def assert_apart(names: list[str], places: list[tuple[float, float]]) -> None:
 @given(structures(), st.data())
 def test_boxes_in_layers_never_meet_and_edges_go_down(dag, data):
     names = [data.draw(st.text(max_size=40)) for _ in range(dag.n_nodes)]
-    places = place_layers(names, dag)
+    places = place_boxes(names, dag)
     assert_apart(names, places)
     for parent, child in dag.edges:
         assert places[parent][1] + HEIGHT < places[child][1]
@@ -45,33 +43,5 @@ def test_boxes_in_layers_never_meet_and_edges_go_down(dag, data):
 
 def test_a_chain_longer_than_python_recurses_has_a_place():
     n = 1_200
-    places = place_layers(["a"] * (n + 1), Dag.augmented_naive_bayes([{k - 1} if k else () for k in range(n)]))
+    places = place_boxes(["a"] * (n + 1), Dag.augmented_naive_bayes([{k - 1} if k else () for k in range(n)]))
     assert len({y for _, y in places}) == n + 1
-
-
-@settings(max_examples=60)
-@given(WEIGHTS, st.data())
-def test_boxes_on_a_ring_never_meet_and_the_class_is_in_the_middle(weights, data):
-    n = len(weights)
-    names = [*data.draw(st.lists(st.text(max_size=30), min_size=n, max_size=n)), "the class"]
-    places = place_ring(names, ring_order(weights, {}))
-    assert_apart(names, places)
-    heights = [y for _, y in places[:-1]]
-    assert min(heights) <= places[-1][1] <= max(heights)
-
-
-@settings(max_examples=60)
-@given(WEIGHTS, st.data())
-def test_every_attribute_has_one_place_and_the_heaviest_is_first(weights, data):
-    nodes = st.integers(0, len(weights) - 1)
-    pairs = data.draw(st.dictionaries(st.tuples(nodes, nodes).filter(lambda pair: pair[0] < pair[1]), st.floats(0, 1)))
-    order = ring_order(weights, pairs)
-    assert sorted(order) == list(range(len(weights)))
-    assert weights[order[0]] == max(weights)
-
-
-def test_a_chain_of_pairs_stays_a_chain_and_the_stronger_of_two_links_leads_on():
-    chain = [3, 0, 4, 1, 2]
-    links = {(min(a, b), max(a, b)): 1.0 for a, b in pairwise(chain)}
-    assert ring_order([0, 0, 0, 9, 0], links) == chain
-    assert ring_order([9, 0, 0], {(0, 1): 1.0, (0, 2): 2.0}) == [0, 2, 1]

@@ -43,13 +43,6 @@ def test_intervals_of_any_evidence_are_those_of_predict_interval(page, kind, tmp
     check_any_evidence(page, clf, report(clf, X, path=tmp_path / "page.html"), 2e-4)
 
 
-@pytest.mark.parametrize("kind", ["three classes", "tables"])
-def test_bootstrap_intervals_of_any_evidence_are_made_of_the_draws(page, kind, tmp_path):
-    clf, X, y = fit(kind)
-    clf.prepare_intervals(X, y, method="bootstrap", n_draws=2)
-    check_any_evidence(page, clf, report(clf, X, path=tmp_path / "page.html"), 1e-6)
-
-
 @pytest.mark.parametrize("kind", ["naive Bayes", "tree", "class with parents"])
 def test_dirichlet_intervals_of_any_evidence_too(page, kind, tmp_path):
     X, y = table(4)

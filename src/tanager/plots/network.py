@@ -186,9 +186,10 @@ def plot_network(
     max_attributes : int
     """
     target = None if network.target is None else len(network.nodes) - 1
-    weights = _node_strength(network, edge_strength(network))
-    shown = _strongest(weights, target, max_attributes)
-    drawn = _strongest_pairs(network, shown)
+    weights = node_strength(network)
+    attributes = strongest_attributes(weights[:target], max_attributes)
+    shown = {*attributes, *([] if target is None else [target])}
+    drawn = _with_strongest_pairs(network, attributes)
     dag, strength = _drawn_edges(drawn, shown)
     # A class with parents has a place below them like any node.
     top = None if target is None or network.dag.parents[target] else target
@@ -209,29 +210,33 @@ def plot_network(
     return ax
 
 
-def _node_strength(network: AnyModel, strength: Array) -> Array:
+def node_strength(network: AnyModel) -> Array:
     """The strength of each node's edge from or to the class; in a network without a class, of all its edges."""
     weights = np.zeros(len(network.nodes))
-    for edge, nats in zip(network.dag.edges, strength, strict=True):
+    for edge, nats in zip(network.dag.edges, edge_strength(network), strict=True):
         if network.target is None or len(network.nodes) - 1 in edge:
             weights[[*edge]] += nats
     return weights
 
 
-def _strongest(weights: Array, target: int | None, most: int) -> set[int]:
+def strongest_attributes(weights: Array, most: int) -> list[int]:
+    """The attributes of the largest weights, in their order."""
     if most < 1:
         raise OptionError(f"max_attributes={most} leaves nothing to draw; expected 1 or more.")
-    attributes = [node for node in np.argsort(-weights, kind="stable").tolist() if node != target]
-    return {*attributes[:most], *([] if target is None else [target])}
+    return sorted(np.argsort(-weights, kind="stable")[:most].tolist())
 
 
-def _strongest_pairs(network: AnyModel, shown: set[int]) -> AnyModel:
-    """The network with the strongest of the pairs between nodes shown."""
+def strongest_pairs(network: AdditiveModel, shown: Collection[int]) -> list[int]:
+    """The strongest pairs of attributes shown, in their order: 12, or as many as there are attributes."""
+    here = set(shown)
+    order = np.argsort(-effect_strength(network)[len(network.mains) :], kind="stable").tolist()
+    return sorted([pair for pair in order if here.issuperset(network.pairs[pair])][: max(FEW_PAIRS, len(here))])
+
+
+def _with_strongest_pairs(network: AnyModel, shown: Collection[int]) -> AnyModel:
     if not isinstance(network, AdditiveModel):
         return network
-    most = max(FEW_PAIRS, len(shown) - 1)
-    order = np.argsort(-effect_strength(network)[len(network.mains) :], kind="stable").tolist()
-    kept = sorted([pair for pair in order if shown.issuperset(network.pairs[pair])][:most])
+    kept = strongest_pairs(network, shown)
     return replace(
         network, pairs=tuple(network.pairs[pair] for pair in kept), tables=tuple(network.tables[pair] for pair in kept)
     )

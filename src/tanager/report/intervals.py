@@ -11,12 +11,11 @@ from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.report.data_section import PageRows
 from tanager.report.json_page import Json, pack, to_page_json
-from tanager.report.model_section import describe_missing, describe_numbers, describe_trees
 from tanager.report.quality_section import is_training_table
 from tanager.runtime.progress import working
 from tanager.uncertainty.dirichlet import DirichletPosterior
 from tanager.uncertainty.interval import reach
-from tanager.uncertainty.posterior import AnyPosterior, BootstrapPosterior
+from tanager.uncertainty.posterior import AnyPosterior
 from tanager.uncertainty.reference import ReferencePosterior
 
 LEVEL = 0.9
@@ -41,7 +40,7 @@ def describe_intervals(clf: TableClassifier, codes: Codes | None, room: int) -> 
     if posterior is None:
         return None
     pairs = network.pairs if network.kind == "effects" else ()
-    described = describe_posterior(posterior, LEVEL, room)
+    described = describe_posterior(posterior, room)
     return {
         "level": LEVEL,
         "reach": reach(LEVEL),
@@ -93,11 +92,8 @@ def _ends(clf: TableClassifier, posterior: AnyPosterior, codes: Codes) -> str | 
     return packed if len(packed) <= MAX_BYTES else None
 
 
-def describe_posterior(posterior: AnyPosterior, level: float, room: int) -> dict[str, Json] | None:
-    """The posterior from which the page computes intervals of a level for any evidence; None if it does not fit.
-
-    room  characters that it may take
-    """
+def describe_posterior(posterior: AnyPosterior, room: int) -> dict[str, Json] | None:
+    """The posterior from which the page computes intervals for any evidence; None if that has more characters."""
     match posterior:
         case ReferencePosterior():
             if posterior.factor.size * 8 / 3 > room:  # two bytes each in base 64; they hardly deflate
@@ -105,8 +101,8 @@ def describe_posterior(posterior: AnyPosterior, level: float, room: int) -> dict
             described = _reference(posterior)
         case DirichletPosterior():
             described = {"rows": pack(np.concatenate([rows.ravel() for rows in posterior.rows]))}
-        case BootstrapPosterior():
-            described = _draws(posterior, level)
+        case _:  # a bootstrap is as large as all its models
+            return None
     return described if len(to_page_json(described)) <= room else None
 
 
@@ -129,20 +125,3 @@ def _reference(posterior: ReferencePosterior) -> dict[str, Json]:
         "scales": pack(features.scales),
         "mean": pack(posterior.mean),
     }
-
-
-def _draws(posterior: BootstrapPosterior, level: float) -> dict[str, Json]:
-    """The network of each draw, and its rule for missing values."""
-    draws: list[Json] = []
-    for rule in posterior.rules:
-        network = rule.network
-        draw: dict[str, Json] = {"missing": describe_missing(rule)}
-        if network.kind == "effects":
-            draw.update(describe_numbers(network))
-            draw["pairs"] = [[*pair, 0.0] for pair in network.pairs]
-            draw["trees"] = None if network.forest is None else describe_trees(network.forest)
-        elif network.kind == "tables":
-            draw["parents"] = [list(parents) for parents in network.dag.parents]
-            draw["tables"] = pack(np.concatenate([table.ravel() for table in network.tables]))
-        draws.append(draw)
-    return {"draws": draws, "reach": posterior.reach(level)}

@@ -78,8 +78,6 @@ def _context(content: dict[str, Any]) -> dict[str, Any]:
     classes, shown = nodes[-1]["states"], content["base"]["shown"]
     n_rows = content["n_rows"]
     missing = sorted(((columns[k]["missing"], -k) for k in range(len(columns)) if columns[k]["missing"]), reverse=True)
-    steps = content["learning"]["steps"]
-    scored = all(after is not None for *_, after in steps)
     return {
         "classes": classes,
         "order": sorted(range(len(classes)), key=lambda k: -shares[k]),
@@ -100,7 +98,6 @@ def _context(content: dict[str, Any]) -> dict[str, Any]:
         "n_rows": n_rows,
         "n_missing": sum(count for count, _ in missing),
         "missing_shares": [(nodes[-k]["name"], count / n_rows, percent(count / n_rows)) for count, k in missing],
-        "steps": [[action, short(gain, 5), short(after, 8)] if scored else [action] for action, gain, after in steps],
     }
 
 

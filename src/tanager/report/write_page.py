@@ -22,7 +22,7 @@ from tanager.metrics import Quality, event_code
 from tanager.report.data_section import PageRows, describe_data
 from tanager.report.intervals import describe_intervals, with_bands
 from tanager.report.json_page import Json, to_page_json
-from tanager.report.model_card import About, card_markdown, describe_learning, make_card
+from tanager.report.model_card import About, card_markdown, make_card
 from tanager.report.model_section import (
     describe_curves,
     describe_drivers,
@@ -158,8 +158,7 @@ def collect(
         "network": describe_network(network) if network.kind == "tables" else describe_effects(network),
         "missing": describe_missing(clf.missing_rule_),
         "base": {"log_rates": log_base_rates(clf).tolist(), "baseline": baseline_words(network), "shown": shown},
-        "learning": describe_learning(clf),
-        "drivers": describe_drivers(clf, rows, shown),
+        "drivers": describe_drivers(clf, shown),
         "shapes": describe_curves(network, shown, float(clf.class_count_[shown] / clf.class_count_.sum())),
         "n_rows": 0 if rows is None else rows.table.n_rows,
         "rows": None if rows is None or not keep_rows else rows.describe(wrong_rows(rows, judged)),

@@ -6,25 +6,8 @@ const expit = (x) => 1 / (1 + Math.exp(-x));
 
 async function makePosterior(given, network, target, missingRule, posterior) {
   if (!given.posterior) return null;
-  const make = { reference: makeReference, dirichlet: makeDirichlet, bootstrap: makeDraws }[given.method];
+  const make = { reference: makeReference, dirichlet: makeDirichlet }[given.method];
   return make(given.posterior, network, target, missingRule, given.reach, { posterior, nTraining: given.training });
-}
-
-// The models that were learnt from rows of random weights.
-async function makeDraws({ draws, reach }, network, target) {
-  const models = await Promise.all(draws.map(async ({ missing: missingRule, parents, ...own }) => {
-    const nodes = network.nodes.map((node, k) => ({ ...node, parents: parents?.[k] ?? node.parents }));
-    const drawn = await unpackNetwork({ ...own, kind: network.kind, nodes });
-    return makeModel(drawn, target, await unpackMissingRule(missingRule), { log_rates: [] });
-  }));
-  return function ends(codes, proba) {
-    const drawn = models.map(({ posterior }) => logOdds(Array.from(posterior(codes))));
-    const deviations = proba.map((_, c) => {
-      const mean = drawn.reduce((sum, odds) => sum + odds[c], 0) / drawn.length;
-      return Math.sqrt(drawn.reduce((sum, odds) => sum + (odds[c] - mean) ** 2, 0) / (drawn.length - 1));
-    });
-    return around(logOdds(proba), deviations, reach);
-  };
 }
 
 // The n-th derivative of the digamma function, n up to 3: up to a large argument, then by its expansion there.
