@@ -19,7 +19,6 @@ import typer
 
 from cli.kept_files import FIT, refused
 from tanager import load_model, read_network, report, save_model, write_network
-from tanager.cli import demo
 from tanager.cli.main import app, run
 from tanager.export.targets import TARGETS
 from tanager.files.network_file import FORMATS
@@ -292,29 +291,15 @@ def test_a_workbook_that_somebody_filled_in_is_kept(folder, capsys, change):
     assert run(command) == 0
 
 
-def test_demo_keeps_a_model_and_a_page_that_are_not_beside_its_table(folder, capsys):
-    for name, kind in ("model.json", "model"), ("report.html", "page"):
-        Path("work").mkdir(exist_ok=True)
-        Path("kinds", kind).rename(Path("work", name))
-        assert "--force" in refused(capsys, ["demo", "-o", "work"], f"work/{name}")
-        Path("work", name).unlink()
-
-
-def test_demo_replaces_its_own_files_and_no_other(folder, capsys, monkeypatch):
-    X, y = demo._breast_cancer()
-    monkeypatch.setattr(demo, "_breast_cancer", lambda: (X.select(X.column_names[:3]).slice(0, 60), y[:60]))
+def test_demo_replaces_its_own_files_and_no_other(folder, capsys):
+    Path("work").mkdir()
+    Path("work", "model.json").write_bytes(Path("kinds", "model").read_bytes())
+    assert "the folder holds files of others" in refused(capsys, ["demo", "-o", "work"], "work")
     for _ in range(2):
         assert run(["demo", "-o", "demo"]) == 0
-    others = {"model.json": "network", "breast_cancer.csv": "table", "report.html": "html"}
-    written = {name: Path("demo", name).read_bytes() for name in others}
-    for name, kind in others.items():
+    for name, kind in {"model.json": "network", "breast_cancer.csv": "table", "report.html": "html"}.items():
+        written = Path("demo", name).read_bytes()
         shutil.copy(Path("kinds", kind), Path("demo", name))
         assert "--force" in refused(capsys, ["demo", "-o", "demo"], f"demo/{name}")
-        Path("demo", name).write_bytes(written[name])
-
-    for name, kind in others.items():
-        shutil.copy(Path("kinds", kind), Path("demo", name))
-    assert run(["demo", "-o", "demo", "--force"]) == 0
-    for name in others:
-        same = timeless(Path("demo", name).read_bytes()) == timeless(written[name])
-        assert same, name  # the files are long: pytest would compare them letter by letter
+        Path("demo", name).write_bytes(written)
+    assert run(["demo", "-o", "work", "--force"]) == 0

@@ -113,18 +113,6 @@ def test_a_class_that_is_not_named_is_found_by_its_name_or_asked_for(iris, capsy
     assert "Class    'Outcome' (by its name" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("answers", "classes", "columns"), [("yy", 2, 1), ("nn", 3, 2)])
-def test_on_a_terminal_a_person_decides(iris, monkeypatch, answers, classes, columns):
-    rows = [f"{k % 7 % 4},{'yYn'[k % 3]},{(k % 3) // 2}" for k in range(90)]
-    Path("t.csv").write_text("\n".join(["a,class,leak", *rows]))
-    given = iter(answers)
-    monkeypatch.setattr("tanager.cli.start._on_terminal", lambda: True)
-    monkeypatch.setattr("typer.confirm", lambda *words, **options: next(given) == "y")
-    assert run(["start", "t.csv", *FAST]) == 0
-    model = load_model("t-model.json")
-    assert (len(model.classes_), model.n_features_in_) == (classes, columns)
-
-
 def write_class(name: str, classes: list[object], more: dict[str, list[object]] | None = None) -> None:
     """A table of a column of noise, other columns, and a class."""
     draw = random.Random(1)
@@ -193,21 +181,10 @@ def test_the_banner_names_a_leak_once_and_says_how_to_leave_it_out(clean, tmp_pa
     assert "Hint: if not, --drop 'discharged to' leaves it out." in banner
 
 
-@pytest.mark.parametrize("answer", [True, False])
-def test_on_a_terminal_a_code_of_one_class_is_asked_about_and_elsewhere_it_stays(tmp_path, monkeypatch, capsys, answer):
+def test_a_code_of_one_class_stays_and_is_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     labels = ["a", "b", "b"] * 40
     write_class("t.csv", labels, {"gain": [99999 if k % 9 == 0 else k % 40 for k in range(120)]})
     assert run(["start", "t.csv", *FAST]) == 0
     assert load_recipe("t-recipe.json").steps == ()
     assert "Check    column 'gain' holds 99999 in 14 rows;" in capsys.readouterr().out
-    questions = []
-    monkeypatch.setattr("tanager.cli.start._on_terminal", lambda: True)
-    monkeypatch.setattr(
-        "typer.confirm", lambda words, **options: questions.append((words, options["default"])) or answer
-    )
-    assert run(["start", "t.csv", *FAST]) == 0
-    ((words, default),) = questions
-    assert words == "Column 'gain' holds 99999 in 14 rows; its other values are 0 to 39. Take it as missing?"
-    assert not default
-    assert [step.missing for step in load_recipe("t-recipe-2.json").steps] == [("99999",)] * answer

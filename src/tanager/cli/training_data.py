@@ -135,17 +135,13 @@ def warn_findings(attributes: pa.Table, labels: NamedLabels) -> tuple[str, ...]:
     return tuple(finding.line for finding in worst)
 
 
-def check_file(path: str, class_column: str | None, reading: Reading) -> tuple[Checkup, Recipe, pa.Table]:
-    """The checkup of the table in a file after the preprocessing asked for, that preprocessing with the fixes, and the
-    table so preprocessed, without the fixes.
-    """
-    asked = reading.preprocessing(class_column)
-    table = _read_prepared(path, class_column, reading, asked)
-    zeros = _leading_zeros(path, table, reading.rules(asked, class_column))
+def check_file(path: str, class_column: str | None, reading: Reading, recipe: Recipe) -> tuple[Checkup, pa.Table]:
+    """The table in a file after its preprocessing, and its checkup."""
+    table = _read_prepared(path, class_column, reading, recipe)
+    zeros = _leading_zeros(path, table, reading.rules(recipe, class_column))
     y = None if class_column is None else table.column(class_column)
     X = table if class_column is None else table.drop_columns([class_column])
-    checkup = replace(examine(read_columns(X), y, zeros, class_column), **_place(path, table))
-    return checkup, Recipe((*asked.steps, *checkup.recipe.steps), asked.missing, class_column), table
+    return replace(examine(read_columns(X), y, zeros, class_column), **_place(path, table)), table
 
 
 def _place(path: str, table: pa.Table) -> dict[str, Any]:
