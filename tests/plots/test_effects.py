@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.container import BarContainer
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, StepPatch
+from matplotlib.patches import FancyArrowPatch, StepPatch
 from sklearn.datasets import load_iris
 
-from explain.effect_networks import effect_network, frame_of
+from explain.effect_networks import effect_network
 from plots.conftest import assert_apart
-from tanager import AdditiveClassifier, NaiveBayesClassifier, OptionError, explain
+from tanager import AdditiveClassifier, NaiveBayesClassifier, OptionError
 from tanager.additive.importance import class_odds, effect_strength
 from tanager.additive.model import AdditiveModel
-from tanager.plots import effects, plot_effect, plot_network, plot_waterfall
+from tanager.plots import effects, plot_effect, plot_network
 from tanager.plots.effect_plots import bin_edges
 from tanager.table.schema import ColumnSchema
 
@@ -206,23 +204,3 @@ def test_of_many_pairs_the_strongest_are_drawn_the_widest_edge_the_strongest():
     assert "the 15 strongest of 105 pairs" in ax.texts[-1].get_text()
     expected = [0.6 + 3.0 * (105 - k) / 105 for k in range(15)]
     assert sorted((arrow.get_linewidth() for arrow in between), reverse=True) == pytest.approx(expected)
-
-
-def test_a_row_colours_nodes_by_main_effects_and_half_of_pairs():
-    network = many_pairs(2)
-    row = explain(network, pd.DataFrame({"s0": [1], "s1": [0]}))[0]
-    assert [each.log_odds for each in row.contributions] == pytest.approx([-1, 1, 0.01])
-    ax = plot_network(network, row=row)
-    boxes = [patch for patch in ax.patches if isinstance(patch, FancyBboxPatch)]
-    fills = dict(zip([text.get_text() for text in ax.texts[:-1]], [box.get_facecolor() for box in boxes], strict=True))
-    colours = mpl.colormaps["RdBu_r"]
-    assert fills["s1"] == pytest.approx(colours(0.9))
-    assert fills["s0"] == pytest.approx(colours(0.5 - 0.4 * 0.995 / 1.005))
-
-
-def test_the_waterfall_names_pairs_and_gathers_the_other_terms():
-    row = explain(effect_network(1), frame_of([(3.0, "blue", "no", 45.0)]))[0]
-    labels = [label.get_text() for label in plot_waterfall(row, max_attributes=3).get_yticklabels()]
-    assert labels[-2] == f"{len(row.contributions) - 3} other terms"
-    assert labels[:2] == [label for label, _ in row.first_lines]
-    assert [each.label for each in row.ranked[:3]] == labels[2:5]

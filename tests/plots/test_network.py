@@ -135,17 +135,6 @@ def test_boxes_are_outlined_in_the_colour_of_the_class_where_they_are_its_childr
     assert colours["other"] != CLASS_COLOUR
 
 
-def test_a_row_colours_attributes_red_for_and_blue_against():
-    X = [["a", "u"], ["a", "u"], ["b", "v"], ["b", "v"], ["a", "v"]]
-    clf = NaiveBayesClassifier().fit(X, [0, 0, 1, 1, 0])
-    row = explain(clf, [["a", "v"]])[0]
-    assert row.contributions[0].log_odds > 0 > row.contributions[1].log_odds
-    ax = plot_network(clf.network_, row=row)
-    fills = dict(zip(names(ax), [p.get_facecolor() for p in ax.patches if isinstance(p, FancyBboxPatch)], strict=True))
-    assert fills["x0"][0] > fills["x0"][2]
-    assert fills["x1"][0] < fills["x1"][2]
-
-
 @settings(max_examples=5, deadline=None)
 @given(st.integers(0, 100))
 def test_it_draws_on_the_axes_given(seed):

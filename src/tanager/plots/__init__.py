@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tanager.plots.charts import plot_calibration, plot_stability, plot_table
+from tanager.plots.charts import plot_calibration, plot_stability, plot_table, plot_waterfall
 from tanager.plots.effect_plots import effects, plot_effect
 from tanager.plots.network import plot_network
-from tanager.plots.waterfall import plot_waterfall
 
 __all__ = [
     "effects",

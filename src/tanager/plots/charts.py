@@ -1,4 +1,4 @@
-"""Heat maps, calibration curves, the stability of attributes, and the look that all pictures share."""
+"""Heat maps, calibration curves, waterfalls, the stability of attributes, and the look that all pictures share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tanager.arrays import Array
+from tanager.errors import OptionError
+from tanager.explain.explanation import RowExplanation, signed
 from tanager.network.network import NodeTable
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ FONT_SIZE = 9.0
 MAX_LETTERS = 30
 BLUE, ORANGE = "#34547a", "#b0672a"
 LINE_COLOUR, TEXT_COLOUR = "#b5b5b5", "#555555"
+FOR_COLOUR, AGAINST_COLOUR = "#c0392b", "#2e6da4"
 MAX_STATE_LETTERS, MAX_GIVEN_LETTERS = 24, 60
 ROW_INCHES, MARGIN = 0.27, 0.15
 LINE_INCHES, NUMBER_INCHES = 0.17, 0.36
@@ -112,6 +115,47 @@ def plot_calibration(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = N
     ax.set(xlim=ends, ylim=ends, xlabel="confidence", ylabel="share right", aspect="equal")
     if len(ax.lines) > 1:
         ax.legend(fontsize=7, frameon=False)
+    return ax
+
+
+def plot_waterfall(row: RowExplanation, ax: Axes | None = None, *, max_attributes: int = 14) -> Axes:
+    """Draw a row of `explain(clf, X)`: each bar begins where the one above it ends, and the last is their sum.
+
+    Red bars are for the favoured class, blue ones against it. Attributes, or effects, beyond the `max_attributes`
+    largest are one bar. An infinite contribution (a cell that is impossible under one class) reaches beyond all others.
+    """
+    if max_attributes < 1:
+        raise OptionError(f"max_attributes={max_attributes} leaves nothing to draw; expected 1 or more.")
+    ranked = row.ranked
+    n_shown = max_attributes if len(ranked) > max_attributes + 1 else len(ranked)  # one is not gathered into "1 other"
+    lines = [*row.first_lines, *((each.label, each.log_odds) for each in ranked[:n_shown])]
+    if rest := ranked[n_shown:]:
+        lines.append((f"{len(rest)} other {row.nouns}", sum(each.log_odds for each in rest)))
+    addends = np.array([addend for _, addend in lines])
+    beyond = 1.5 * np.abs(addends[np.isfinite(addends)]).sum() + 1.0
+    drawn = np.where(np.isfinite(addends), addends, np.sign(addends) * beyond)
+    ends = np.cumsum(drawn)
+    ax = ax or _new_axes(8.0, 1.0 + 0.3 * len(lines))
+    size = min(FONT_SIZE, 45 * ax.get_window_extent().height / ax.figure.dpi / (len(lines) + 1))
+    colours = [*np.where(drawn >= 0, FOR_COLOUR, AGAINST_COLOUR), TEXT_COLOUR]
+    starts, widths = [*(ends - drawn), 0.0], [*drawn, ends[-1]]
+    ax.barh(range(len(starts)), widths, left=starts, color=colours, height=0.66)
+    for line, value in enumerate([*addends, row.log_odds]):
+        place = (starts[line] + max(widths[line], 0.0), line)
+        words = signed(value).strip()
+        ax.annotate(words, place, xytext=(3, 0), textcoords="offset points", va="center", fontsize=size - 1)
+    ax.vlines(ends, np.arange(len(lines)) - 0.33, np.arange(len(lines)) + 1.33, color=LINE_COLOUR, lw=0.8, zorder=0)
+    ax.axvline(0.0, color=LINE_COLOUR, lw=0.8, zorder=0)
+    labels = [*(shorten(label, MAX_GIVEN_LETTERS) for label, _ in lines), "log odds"]
+    ax.set_yticks(range(len(labels)), labels, fontsize=size, parse_math=False)
+    ax.tick_params(axis="y", length=0)
+    ax.margins(x=0.15)
+    ax.invert_yaxis()
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    favoured, against = (shorten(name, MAX_GIVEN_LETTERS) for name in (row.favoured, row.against))
+    ax.set_xlabel(f"log odds of {favoured} against {against}", fontsize=FONT_SIZE, parse_math=False)
+    title = f"P({favoured}) = {row.probabilities[row.favoured]:.4f}"
+    ax.set_title(title, fontsize=FONT_SIZE + 1, loc="left", parse_math=False)
     return ax
 
 

@@ -18,7 +18,6 @@ from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array
 from tanager.classifiers.base import edge_strength
 from tanager.errors import OptionError
-from tanager.explain.explanation import RowExplanation
 from tanager.network.mixture import TreeAverageNetwork
 from tanager.plots.charts import BLUE, FONT_SIZE, TEXT_COLOUR, shorten, text_inches
 from tanager.structure.dag import Dag
@@ -159,19 +158,16 @@ def _place(row: Sequence[int], x: dict[int, float], linked: Edges, widths: Mappi
     x.update(zip(row, places.tolist(), strict=True))
 
 
-def plot_network(
-    network: AnyModel, ax: Axes | None = None, *, row: RowExplanation | None = None, max_attributes: int = 60
-) -> Axes:
+def plot_network(network: AnyModel, ax: Axes | None = None, *, max_attributes: int = 60) -> Axes:
     """Draw a network, on axes large enough for its names unless others are given.
 
     An edge is as wide as the information between its ends given the child's other parents. Nodes are coloured by their
-    information about the class, or with `row` by their contribution to its log odds (red for, blue against).
-    A node below the first attributes whose box is outlined in the colour of the class is a child of the class too; its
-    edge is not drawn. Of a network with more than `max_attributes` attributes the strongest are drawn.
+    information about the class. A node below the first attributes whose box is outlined in the colour of the class is a
+    child of the class too; its edge is not drawn. Of a network with more than `max_attributes` attributes the strongest
+    are drawn.
 
     Of an additive model an edge is as wide as the effect of its pair is strong, and nodes are coloured by the
-    strength of their main effects, or with `row` by these and half of their pairs. Its strongest pairs are drawn,
-    12 or as many as there are attributes.
+    strength of their main effects. Its strongest pairs are drawn, 12 or as many as there are attributes.
 
     Of a mean of all trees as many edges are drawn, the most probable ones, each as wide as it is probable; those below
     0.05 are not. They have no direction: the lower attribute is the later column.
@@ -181,10 +177,10 @@ def plot_network(
     network : Network, AdditiveModel, MixtureNetwork or TreeAverageNetwork
     ax : matplotlib Axes, optional
         Names are made smaller where they would not fit.
-    row : RowExplanation, optional
-        A row of `explain(clf, X)`.
     max_attributes : int
     """
+    import matplotlib as mpl
+
     target = None if network.target is None else len(network.nodes) - 1
     weights = node_strength(network)
     attributes = strongest_attributes(weights[:target], max_attributes)
@@ -196,9 +192,9 @@ def plot_network(
     names = {node: shorten(network.nodes[node], MAX_NODE_LETTERS) for node in shown}
     widths = {node: text_inches(name) + 2 * PADDING for node, name in names.items()}
     layout = Layout.of(dag, shown, top, widths, PAGE)
-    note = _note(network, drawn, len(shown) - (target is not None), row)
+    note = _note(network, drawn, len(attributes))
     ax, scale = _axes(ax, layout, text_inches(note, NOTE_SIZE))
-    fills = _fills(network, weights, row)
+    fills = mpl.colormaps["Blues"](0.75 * weights / max(weights[:target].max(), 1e-12))
     outlined = set() if target is None else {child for parent, child in network.dag.edges if parent == target}
     _draw_edges(ax, dag, layout, strength, _largest(drawn, dag, strength, top), top, scale)
     for node, (x, y) in layout.places.items():
@@ -254,7 +250,7 @@ def _drawn_edges(network: AnyModel, shown: set[int]) -> tuple[Dag, Array]:
     return dag, np.array([strength[child] if parent == target else pairs[parent, child] for parent, child in dag.edges])
 
 
-def _note(network: AnyModel, drawn: AnyModel, n_shown: int, row: RowExplanation | None) -> str:
+def _note(network: AnyModel, drawn: AnyModel, n_shown: int) -> str:
     n_attributes = len(network.nodes) - (network.target is not None)
     part = f"the {n_shown} strongest of {n_attributes} attributes; " if n_shown < n_attributes else ""
     edges = "wider edge: more information between its ends"
@@ -267,11 +263,7 @@ def _note(network: AnyModel, drawn: AnyModel, n_shown: int, row: RowExplanation 
     if network.target is None:
         return f"{part}{edges}"
     target = shorten(network.target, MAX_NODE_LETTERS)
-    if row is None:
-        colour = f"darker: more informative about {target}"
-    else:
-        favoured, against = (shorten(name, MAX_NODE_LETTERS) for name in (row.favoured, row.against))
-        colour = f"row {row.row}: red for {favoured}, blue for {against}"
+    colour = f"darker: more informative about {target}"
     if isinstance(network, AdditiveModel):
         return f"{part}{colour}; {edges}"  # every attribute is a child of the class
     return f"{part}{colour}; {edges}; orange outline: child of {target}"
@@ -291,20 +283,6 @@ def _axes(ax: Axes | None, layout: Layout, note_width: float) -> tuple[Axes, flo
     ax.set_ylim(BOX_HEIGHT / 2 + MARGIN - height, BOX_HEIGHT / 2 + MARGIN)
     ax.set_axis_off()
     return ax, min(1.0, box.width / width, box.height / height)
-
-
-def _fills(network: AnyModel, weights: Array, row: RowExplanation | None) -> list[Colour]:
-    """A colour for every node: pale to dark by strength, or red and blue by contribution."""
-    import matplotlib as mpl
-
-    if row is None:
-        n_attributes = len(weights) - (network.target is not None)
-        return list(mpl.colormaps["Blues"](0.75 * weights / max(weights[:n_attributes].max(), 1e-12)))
-    added = np.zeros(len(network.nodes))
-    for term, each in zip(network.terms, row.contributions, strict=False):  # the remainder is no node's
-        added[[*term]] += each.log_odds / len(term)
-    largest = max(np.abs(added[np.isfinite(added)]).max(initial=0.0), 1e-12)
-    return list(mpl.colormaps["RdBu_r"](0.5 + 0.4 * np.clip(added / largest, -1, 1)))
 
 
 def _draw_edges(

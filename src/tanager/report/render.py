@@ -17,8 +17,8 @@ SHARED_SCRIPTS = ("numbers", "inference", "averaging")
 """Those that exported models use too."""
 SCRIPTS = (
     "draw", "explain", "effects", "meanings", "state", "edits", "tables", "charts", "opening", "deciding", "printing",
-    "tree_shapes", "shapes", "edit_panel", "shape_cards", "graph", "intervals", "reference_model", "posteriors",
-    "evidence", "whatif", "changes", "columns", "main",
+    "tree_shapes", "shapes", "edit_panel", "shape_cards", "graph", "intervals", "evidence",
+    "whatif", "changes", "columns", "main",
 )  # fmt: skip
 SCRIPT_CONTENT = (
     "version", "network", "missing", "base", "rows", "quality", "decision", "decision_quality", "edits", "mistakes",

@@ -21,7 +21,7 @@ from tanager.files.paths import OutputKind, atomic_write, begins_with, check_wri
 from tanager.metrics import Quality, event_code
 from tanager.report.data_section import PageRows, describe_data
 from tanager.report.intervals import describe_intervals, with_bands
-from tanager.report.json_page import Json, to_page_json
+from tanager.report.json_page import Json
 from tanager.report.model_card import About, card_markdown, make_card
 from tanager.report.model_section import (
     describe_curves,
@@ -44,10 +44,6 @@ from tanager.report.render import render
 from tanager.table.schema import Category
 from tanager.version import __version__
 
-ROOM_FOR_ALL = 2_700_000
-"""Characters of the content, with a posterior that answers for any evidence: with its scripts a page has 3 MB."""
-ROOM_FOR_POSTERIOR = 700_000
-"""Characters that a posterior may always take: of two classes it hardly has more."""
 PAGE = OutputKind(
     "a page of `tanager report`", begins_with(rb'<!doctype html>.*<meta name="generator" content="Tanager">')
 )
@@ -170,9 +166,8 @@ def collect(
         **describe_failures(clf, rows, judged),
         **checked,
     }
-    room = max(ROOM_FOR_POSTERIOR, ROOM_FOR_ALL - len(to_page_json(page)))
     codes = rows.codes[rows.on_page] if rows is not None and keep_rows else None
-    return {**page, "intervals": describe_intervals(clf, codes, room), "card": make_card(page)}
+    return {**page, "intervals": describe_intervals(clf, codes), "card": make_card(page)}
 
 
 def choose_event(clf: TableClassifier, quality: Quality | None, event: Category | None) -> int | None:
