@@ -77,7 +77,7 @@ def test_evaluate_and_explain_speak_of_the_decision(iris, capsys):
     rules = json.loads(capsys.readouterr().out)["decision"]["rules"]
     assert [each["rule"] for each in rules][:2] == ["this decision", "most probable class"]
     assert run(["explain", "m.json", "iris.csv", "--row", "7"]) == 0
-    assert "Decided: setosa, expected to cost" in capsys.readouterr().out
+    assert "decided: setosa, expected to cost" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

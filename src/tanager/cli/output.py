@@ -1,10 +1,10 @@
-"""What a command writes: files that may be standard input or output (`-`), and tables for people."""
+"""What a command writes: files that may be standard input or output (`-`)."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 from tanager.errors import FileError, OptionError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from tanager.files.paths import OutputKind
 
 STREAM = "-"
@@ -66,26 +64,3 @@ def check_stdout(as_json: bool, output: str | None) -> None:
     """Refuse --json where the file that is written goes to standard output too."""
     if as_json and output == STREAM:
         raise OptionError("--json and the output - would both print to stdout.", hint="name a file for the output.")
-
-
-def new_table(words: Sequence[str], figures: Sequence[str]) -> Table:
-    """A table with columns of words, which are folded where they are long, then columns of figures."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(header_style="cyan")
-    for heading in words:
-        table.add_column(escape(heading), overflow="fold")
-    for heading in figures:
-        table.add_column(escape(heading), justify="right")
-    return table
-
-
-def print_table(title: str, table: Table) -> None:
-    """The title on a line of its own: as part of the table it would be broken to the table's width."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console()
-    console.print(Text(title, style="bold"))
-    console.print(table)
