@@ -15,7 +15,6 @@ from cli.messy_files import CLASS, FILES, write_messy, write_sheets, write_text
 from tanager import load_model
 from tanager.cli.main import run
 from tanager.files import load_recipe
-from tanager.report import write_page
 
 FAST = ["--structure", "naive-bayes", "--parameters", "frequency"]
 
@@ -90,16 +89,11 @@ def test_model_page_and_recipe_are_beside_the_table_and_never_over_a_file(iris, 
     assert re.findall(r"^\w+", out, re.MULTILINE)[:5] == ["Read", "Class", "Fixed", "Model", "Quality"]
 
 
-def test_no_rows_keeps_the_table_out_of_the_page_and_a_large_page_is_called_so_where_it_is_named(
-    iris, monkeypatch, capsys
-):
-    monkeypatch.setattr(write_page, "LARGE_PAGE", 1_000)
+def test_no_rows_keeps_the_table_out_of_the_page(iris, capsys):
     assert run(["start", "iris.csv", "--class", "species", "--no-rows", *FAST]) == 0
     assert json.loads(CONTENT.search(Path("iris-report.html").read_text())[1])["rows"] is None
     out, err = capsys.readouterr()
     assert "inside it" not in out
-    opened = " ".join(out[out.index("\nOpen ") : out.index("\nNext ")].split())
-    assert re.search(r"open it in a browser\. The page has 0\.\d MB, as the tables of the model are large", opened)
     assert err == ""
 
 

@@ -21,12 +21,11 @@ from report.models import mixed_table, table
 from tanager import (
     AdditiveClassifier,
     DataError,
-    DataWarning,
     NaiveBayesClassifier,
     TANClassifier,
     report,
 )
-from tanager.report import data_section, write_page
+from tanager.report import data_section
 from tanager.report.json_page import pack, pack_rounded, to_page_json
 from tanager.report.write_page import collect, render
 
@@ -174,13 +173,6 @@ def test_only_options_that_differ_from_the_default_are_listed():
     clf = TANClassifier(criterion="bic", random_state=3).fit(X, y)
     assert collect(clf)["about"]["options"] == [["criterion", "bic"], ["random_state", "3"]]
     assert "Options that were set: criterion=bic, random_state=3." in dict(collect(clf)["card"]["sections"])["Model"]
-
-
-def test_a_page_that_is_large_all_the_same_is_written_with_a_warning(model, monkeypatch, tmp_path):
-    monkeypatch.setattr(write_page, "LARGE_PAGE", 1_000)
-    with pytest.warns(DataWarning, match=r"The page has 0\.\d MB"):
-        path = report(model[0], path=tmp_path / "page.html")
-    assert path.read_text("utf-8").endswith("</html>")
 
 
 def test_an_older_page_stays_when_the_new_one_cannot_be_made(model, tmp_path):

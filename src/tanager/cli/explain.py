@@ -14,13 +14,10 @@ from tanager.runtime.progress import say, working
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from tanager.classifiers.base import TableClassifier
     from tanager.explain import Counterfactuals
-    from tanager.metrics import Quality
 
 MAX_ROWS_PRINTED = 10
 """Rows printed where nobody says which."""
@@ -69,6 +66,7 @@ def explain(
     from tanager.cli.training_data import read_rows, row_numbers
     from tanager.explain import explain as explain_model
     from tanager.files.model_file import load_model
+    from tanager.metrics.quality import headline
 
     if lock and not change:
         raise OptionError("--lock says what cannot change, so it goes with --change.")
@@ -78,11 +76,12 @@ def explain(
             raise OptionError("--against and --change are about rows, and no DATA was given.")
         with working("Measuring the strength of attributes"):
             overall = explain_model(clf)
-        _print_headline(clf.quality_, as_json)
+        if clf.quality_ is not None and not as_json:
+            print(f"{headline(clf.quality_)}\n")
         print(json.dumps(overall.to_dict(), indent=2) if as_json else overall)
         return
     rival = None if against is None else find_class("--against", against, clf.classes_.tolist())
-    X, y = read_rows(data, clf, missing)
+    X, _ = read_rows(data, clf, missing)
     with working(f"Explaining {X.num_rows:,} rows"):
         explained = explain_model(clf, X, against=rival)
         numbers = row_numbers(data, X).tolist()
@@ -95,7 +94,6 @@ def explain(
             document |= {} if row_changes is None else {"changes": row_changes.to_dict()["changes"]}
         print(json.dumps(documents, indent=2))
         return
-    _print_headline(_quality_of(clf, X, y), as_json)
     for row, row_changes in zip(rows, changes, strict=True):
         print(f"{row.text(top)}\n")
         if row_changes is not None:
@@ -112,24 +110,6 @@ def _shown_rows(asked: list[int] | None, numbers: list[int], as_json: bool) -> l
         if row not in numbers:
             raise OptionError(f"--row {row} is not there: the data has rows {numbers[0]} to {numbers[-1]}.")
     return [numbers.index(row) for row in asked]
-
-
-def _quality_of(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic] | None) -> Quality | None:
-    """What cross-validation found, if these are the rows that the model was learnt from."""
-    from tanager.evaluate.cross_validate import quality_of_training_table
-    from tanager.table.training_table import missing_labels
-
-    if y is None or clf.quality_ is None:
-        return None
-    labelled = (~missing_labels(y)).nonzero()[0]
-    return quality_of_training_table(clf, X.take(labelled), y[labelled], clf.quality_)
-
-
-def _print_headline(quality: Quality | None, as_json: bool) -> None:
-    from tanager.metrics.quality import headline
-
-    if quality is not None and not as_json:
-        print(f"{headline(quality)}\n")
 
 
 def _change(clf: TableClassifier, X: pa.Table, row: int, number: int, locked: Sequence[str]) -> Counterfactuals:

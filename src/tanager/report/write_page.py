@@ -52,8 +52,6 @@ CARD_WRITERS: dict[str, Callable[[dict[str, Json]], str]] = {
     ".md": card_markdown,
     ".json": lambda card: json.dumps({"model_card": card}, indent=2, ensure_ascii=False) + "\n",
 }
-LARGE_PAGE = 3_000_000
-"""Bytes."""
 FRAME_HEIGHT = 800
 """Pixels of a page in a notebook."""
 
@@ -92,12 +90,6 @@ def write_page(
     with atomic_write(path) as stream:
         stream.write(encoded)
     return Path(path)
-
-
-def size_in_words(n_bytes: int) -> list[str]:
-    """A sentence about a page that is large."""
-    large = f"The page has {n_bytes / 1e6:.1f} MB, as the tables of the model are large; it may open slowly."
-    return [large] if n_bytes > LARGE_PAGE else []
 
 
 class Page(str):
