@@ -11,7 +11,6 @@ import pytest
 from scipy.special import expit
 
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, OptionError, TANClassifier, stability
-from tanager.plots import plot_stability
 
 mpl.use("Agg")
 
@@ -77,7 +76,6 @@ def test_directions_ranks_and_pairs_of_effects():
     assert "down & up" in text
     assert "8 fits" in text
     assert "<table" in found._repr_html_()
-    assert len(plot_stability(found).get_yticklabels()) == 3
 
 
 def test_fewer_than_two_fits_are_refused():

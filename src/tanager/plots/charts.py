@@ -1,8 +1,8 @@
-"""Heat maps, calibration curves, waterfalls, the stability of attributes, and the look that all pictures share."""
+"""Heat maps, waterfalls, and the look that all pictures share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,6 @@ from tanager.network.network import NodeTable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tanager.evaluate.stability import Stability
-    from tanager.metrics import ReliabilityCurve
-
 FONT_SIZE = 9.0
 MAX_LETTERS = 30
 BLUE, ORANGE = "#34547a", "#b0672a"
@@ -28,8 +25,6 @@ MAX_STATE_LETTERS, MAX_GIVEN_LETTERS = 24, 60
 ROW_INCHES, MARGIN = 0.27, 0.15
 LINE_INCHES, NUMBER_INCHES = 0.17, 0.36
 MAX_INCHES = 14.0
-FEWEST_ROWS = 10
-MAX_ATTRIBUTES = 30
 
 
 def plot_table(table: NodeTable, ax: Axes | None = None) -> Axes:
@@ -96,28 +91,6 @@ def _heatmap_axes(down: Sequence[str], across: Sequence[str], size: float) -> Ax
     return figure.add_axes((left / width, foot / height, wide / width, high / height))
 
 
-def plot_calibration(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = None) -> Axes:
-    """A line per classifier: the share of rows in which an event happened, by the probability given to it.
-
-    The event is that the predicted class is right, for the curve `top` of `tanager.calibration`. Below the diagonal
-    a classifier is overconfident. Bins of fewer than ten rows are left out.
-    """
-    ax = ax or _new_axes(4.8, 4.6)
-    ax.plot([0, 1], [0, 1], color=ORANGE, lw=1)
-    lowest = 1.0
-    for name, curve in curves.items():
-        full = np.array(curve.count) >= FEWEST_ROWS
-        if full.any():
-            confidence, right = np.array(curve.mean_predicted)[full], np.array(curve.observed)[full]
-            ax.plot(confidence, right, "o-", ms=3, lw=1.2, label=name)
-            lowest = min(lowest, confidence.min(), right.min())
-    ends = (max(0.0, lowest - 0.05), 1.02)
-    ax.set(xlim=ends, ylim=ends, xlabel="confidence", ylabel="share right", aspect="equal")
-    if len(ax.lines) > 1:
-        ax.legend(fontsize=7, frameon=False)
-    return ax
-
-
 def plot_waterfall(row: RowExplanation, ax: Axes | None = None, *, max_attributes: int = 14) -> Axes:
     """Draw a row of `explain(clf, X)`: each bar begins where the one above it ends, and the last is their sum.
 
@@ -135,7 +108,7 @@ def plot_waterfall(row: RowExplanation, ax: Axes | None = None, *, max_attribute
     beyond = 1.5 * np.abs(addends[np.isfinite(addends)]).sum() + 1.0
     drawn = np.where(np.isfinite(addends), addends, np.sign(addends) * beyond)
     ends = np.cumsum(drawn)
-    ax = ax or _new_axes(8.0, 1.0 + 0.3 * len(lines))
+    ax = ax or new_axes(8.0, 1.0 + 0.3 * len(lines))
     size = min(FONT_SIZE, 45 * ax.get_window_extent().height / ax.figure.dpi / (len(lines) + 1))
     colours = [*np.where(drawn >= 0, FOR_COLOUR, AGAINST_COLOUR), TEXT_COLOUR]
     starts, widths = [*(ends - drawn), 0.0], [*drawn, ends[-1]]
@@ -159,20 +132,7 @@ def plot_waterfall(row: RowExplanation, ax: Axes | None = None, *, max_attribute
     return ax
 
 
-def plot_stability(stability: Stability, ax: Axes | None = None) -> Axes:
-    """A line per attribute, the strongest at the top: the median of its strength and a 90 % interval over the fits."""
-    shown = stability.order[:MAX_ATTRIBUTES]
-    ax = ax or _new_axes(5.6, 1.0 + 0.26 * len(shown))
-    low, middle, high = np.quantile(stability.importance[:, shown], [0.05, 0.5, 0.95], axis=0)
-    places = np.arange(len(shown))[::-1]
-    ax.hlines(places, low, high, color=BLUE, lw=2, alpha=0.45)
-    ax.plot(middle, places, "o", color=BLUE, ms=5)
-    ax.set_yticks(places, [shorten(stability.attributes[k]) for k in shown], parse_math=False)
-    ax.set(xlabel="strength of the attribute (nats)", xlim=(0.0, None))
-    return ax
-
-
-def _new_axes(width: float, height: float) -> Axes:
+def new_axes(width: float, height: float) -> Axes:
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(width, height), layout="constrained")[1]

@@ -231,27 +231,21 @@ def draw_curve(values: MainValues, ax: Axes, size: float = FONT_SIZE) -> list[Ar
     return lines
 
 
-def bin_edges(column: ColumnSchema, logarithmic: bool) -> Array:
-    """(bins + 1,) where bins begin and end on the axis; the open ones are as wide as their neighbours.
+def bin_edges(column: ColumnSchema, logarithmic: bool = False) -> Array:
+    """(bins + 1,) where bins begin and end on the axis.
 
-    At least 3 % of the range of the cuts, and not beyond zero where all cuts are on one side of it.
+    Those at the ends reach a twelfth of the range beyond the cuts, and not beyond zero where all cuts are on one side.
     """
-    cuts = np.array(column.cuts)
+    cuts = np.array(column.cuts, dtype=np.float64)
     if column.unit in MOMENTS:
         cuts = cuts / DAY  # as matplotlib has dates
     scaled = np.log(cuts) if logarithmic else cuts
-    if len(scaled) == 1:
-        width = np.array([max(0.5 * abs(float(scaled[0])), 0.5)] * 2)
-    else:
-        width = np.maximum(np.diff(scaled)[[0, -1]], 0.03 * (scaled[-1] - scaled[0]))
-    edges = np.concatenate([scaled[:1] - width[0], scaled, scaled[-1:] + width[1]])
+    pad = (scaled[-1] - scaled[0]) / 12 or max(abs(scaled[0]) / 2, 0.5)
+    edges = np.concatenate([scaled[:1] - pad, scaled, scaled[-1:] + pad])
     if logarithmic:
         return np.asarray(np.exp(edges))
-    if cuts[0] > 0:
-        edges[0] = max(edges[0], 0.0)
-    if cuts[-1] < 0:
-        edges[-1] = min(edges[-1], 0.0)
-    return edges
+    low, high = 0.0 if cuts[0] > 0 else -np.inf, 0.0 if cuts[-1] < 0 else np.inf
+    return np.clip(edges, low, high)
 
 
 def _draw_density(ax: Axes, edges: Array, density: Array, logarithmic: bool) -> None:

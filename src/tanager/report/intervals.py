@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
-from tanager.report.data_section import PageRows
 from tanager.report.json_page import Json, pack
-from tanager.report.quality_section import is_training_table
-from tanager.runtime.progress import working
 from tanager.uncertainty.interval import reach
 from tanager.uncertainty.posterior import AnyPosterior
 
@@ -42,22 +36,6 @@ def describe_intervals(clf: TableClassifier, codes: Codes | None) -> dict[str, J
         "pairs": _deviations(clf, posterior, list(pairs)),
         "ends": None if codes is None else _ends(clf, posterior, codes),
     }
-
-
-def with_bands(clf: TableClassifier, X: object, y: ArrayLike | None, rows: PageRows | None) -> TableClassifier:
-    """A model that has no bands, prepared from its training rows where these are the rows given; else as it is.
-
-    A fit on many rows has no folds, and trees have no spread between folds.
-    """
-    network = clf.model_
-    if y is None or rows is None or rows.class_codes is None:
-        return clf
-    if clf.posterior_ is not None or clf.edits_ or network.kind != "effects":
-        return clf
-    if (network.spreads and network.forest is None) or not is_training_table(clf, rows.codes, rows.class_codes):
-        return clf
-    with working("Preparing intervals"):
-        return copy(clf).prepare_intervals(X, y)
 
 
 def _deviations(clf: TableClassifier, posterior: AnyPosterior, terms: list[tuple[int, ...]]) -> str:

@@ -18,10 +18,11 @@ from tanager.edits.edit import model_digest
 from tanager.errors import MemoryLimitError
 from tanager.missing.rule import MissingRule
 from tanager.network.network import Network
+from tanager.plots.effect_plots import bin_edges
 from tanager.plots.network import BOX_HEIGHT, Layout, node_strength, strongest_attributes, strongest_pairs
 from tanager.report.json_page import Json, number, pack, pack_rounded, rounded
 from tanager.structure.dag import Dag
-from tanager.table.schema import ColumnSchema, format_values
+from tanager.table.schema import format_values
 
 MANY_ATTRIBUTES, STRONGEST = 40, 30
 """Of more attributes than the first, the page shows the second many at first."""
@@ -244,27 +245,20 @@ def _describe_curve(network: AdditiveModel, node: int, odds: Array, base: float,
     chances = chance(base, odds)
     states = list(range(len(odds)))
     steps = column.kind == "numeric" and len(column.cuts) >= FEW_BINS
+    edges = bin_edges(column) if steps else np.empty(0)
     if not steps and len(states) > MAX_BARS:
         states = sorted(np.argsort(-shares * odds**2, kind="stable")[:MAX_BARS].tolist())
     return {
         "name": column.name,
         "chance": [number(chances.min()), number(chances.max())],
         "widest": number(widest, 4),
-        "edges": bin_places(column) if steps else None,
+        "edges": [number(place, 5) for place in (edges - edges[0]) / np.ptp(edges)] if steps else None,
         "ends": list(format_values([column.cuts[0], column.cuts[-1]], column.unit)) if steps else None,
         "more": len(odds) - len(states),
         "states": [
             [str(column.states[k]), number(odds[k], 4), number(chances[k]), number(shares[k], 4)] for k in states
         ],
     }
-
-
-def bin_places(column: ColumnSchema) -> list[Json]:
-    """Where the bins of a number begin and end, from 0 to 1; those at the ends reach a twelfth beyond the cuts."""
-    cuts = np.array(column.cuts, dtype=np.float64)
-    pad = (cuts[-1] - cuts[0]) / 12 or 1.0
-    edges = np.concatenate([[cuts[0] - pad], cuts, [cuts[-1] + pad]])
-    return [number(place, 5) for place in (edges - edges[0]) / (edges[-1] - edges[0])]
 
 
 def box_widths(names: Sequence[str]) -> list[float]:

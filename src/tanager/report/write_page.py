@@ -20,7 +20,7 @@ from tanager.explain.explanation import baseline_words, log_base_rates
 from tanager.files.paths import OutputKind, atomic_write, begins_with, check_writable
 from tanager.metrics import Quality, event_code
 from tanager.report.data_section import PageRows, describe_data
-from tanager.report.intervals import describe_intervals, with_bands
+from tanager.report.intervals import describe_intervals
 from tanager.report.json_page import Json
 from tanager.report.model_card import About, card_markdown, make_card
 from tanager.report.model_section import (
@@ -122,7 +122,6 @@ def collect(
 ) -> dict[str, Json]:
     """The content of the page, ready for JSON; without `keep_rows` no row of the table is in it."""
     rows = None if X is None else PageRows.read(clf, X, y, numbers)
-    clf = with_bands(clf, X, y, rows)
     network = clf.model_
     if network.kind == "mixtures" or network.kind == "trees":
         raise OptionError(
