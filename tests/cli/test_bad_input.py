@@ -263,11 +263,8 @@ convert expert.bif out.txt | expected one of .bif, .bifxml, .xml, .net, .json
 convert good.csv out.bif | cannot tell the network format of 'good.csv'
 convert expert.bif absent/out.net | does not exist
 convert cut.bif expert.bif | cut short
-convert - out.net | --from
-convert expert.bif - | --to
-convert expert.bif out.net --to net | --to
-convert expert.bif - --to txt | expected one of .bif
-convert expert.bif - --to net --json | both print to stdout
+convert - out.net --from bif | --from is gone; name a file
+convert expert.bif - | cannot tell the network format of '-'
 convert expert.bif | Missing argument 'OUT'
 convert | Missing argument 'IN'
 tune expert.bif good.csv -q yy | the network has no node 'yy'; the nearest are 'y'
@@ -279,8 +276,7 @@ tune expert.bif absent.csv -q y | absent.csv
 tune expert.bif good.csv -q y -o out.txt | cannot tell the network format of 'out.txt'
 tune expert.bif good.csv -q y --strength much | --strength 'much' is neither a number
 tune expert.bif good.csv -q y --folds 1 | cv=1
-tune expert.bif good.csv -q y -o - | --to is for a network on stdin or stdout
-tune expert.bif good.csv -q y -o - --to bif --json | would both print to stdout
+tune expert.bif good.csv -q y -o - --to bif | --to is gone; name a file
 edit model.json edits.json | -o names the file
 edit model.json -o new.json | -o names the file
 edit model.json edits.json --undo -o new.json | leave EDITS out

@@ -65,8 +65,8 @@ WORDS = set(
     re.findall(
         r"\w+",
         """against author categorical class_column class_weight classifiers cost criterion device dialect discretizer
-        drop engine event form from_format group impossible keep key lock missing monotone name pairs parameters purpose
-        query rename sensitivity sheet specificity strength structure table threshold time title to to_format
+        drop engine event form group impossible keep key lock missing monotone name pairs parameters purpose
+        query rename sensitivity sheet specificity strength structure table threshold time title to
         view who""",
     )
 )
@@ -166,15 +166,14 @@ def test_no_command_writes_into_a_folder_that_it_reads(folder, capsys, command, 
     [
         ("fit - -c y -o t.csv --force < t.csv", "t.csv"),
         ("predict m.json t.csv >> t.csv", "-"),
-        ("convert - - --from bif --to net < e.bif >> e.bif", "-"),
     ],
 )
 def test_a_file_is_recognised_behind_standard_input_and_output(folder, line, named):
-    before = Path("t.csv").read_bytes(), Path("e.bif").read_bytes()
+    before = Path("t.csv").read_bytes()
     done = subprocess.run(f"'{sys.executable}' -m tanager {line}", shell=True, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr.startswith(f"tanager: error: cannot write '{named}': that would change ")
-    assert (Path("t.csv").read_bytes(), Path("e.bif").read_bytes()) == before
+    assert Path("t.csv").read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a command writes: files that may be standard input or output (`-`)."""
+"""What a command writes: files that may be standard output (`-`)."""
 
 from __future__ import annotations
 
@@ -9,27 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tanager.errors import FileError, OptionError
+from tanager.errors import OptionError
 
 if TYPE_CHECKING:
     from tanager.files.paths import OutputKind
 
 STREAM = "-"
-
-
-@contextmanager
-def input_file(path: str, suffix: str) -> Iterator[str]:
-    """The path, or that of a file with what is on standard input."""
-    if path != STREAM:
-        yield path
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, f"stdin{suffix}")
-        file.write_bytes(sys.stdin.buffer.read())
-        try:
-            yield str(file)
-        except FileError as error:
-            raise FileError(str(error).replace(str(file), "standard input")) from error
 
 
 @contextmanager
