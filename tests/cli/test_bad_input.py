@@ -205,7 +205,6 @@ compare --data good.csv -c y tna | structure='tna' is not known; expected one of
 compare --data good.csv -c y tan tan | classifier 'tan' is named twice
 compare --data good.csv -c why tan | no column 'why' to predict; its columns, nearest first, are
 compare -c y tan | Missing option '--data'
-compare --data . -c y tan | python -m experiments.compare
 predict absent.json good.csv | no such file
 predict good.csv good.csv | not JSON
 predict model.json absent.csv | no such file

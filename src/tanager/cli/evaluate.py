@@ -6,7 +6,6 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -201,11 +200,6 @@ def compare(
         raise OptionError("there is nothing to compare.", hint="name classifiers such as tan:fcll.")
     if not data:
         raise OptionError("Missing option '--data': the table to compare on.")
-    if Path(data).is_dir():
-        raise OptionError(
-            f"--data {data} is a folder; expected one table.",
-            hint="`python -m experiments.compare` in the repository compares over folders of tables.",
-        )
     named = name_classifiers(classifiers)
     table, labels = read_training_data(data, class_column, reading)
     y, rows = labelled_rows(table, labels)

@@ -161,10 +161,11 @@ def _free_files(data: str) -> dict[str, str]:
 
     file = check_readable(data)
     stem = Path(file.name.removesuffix(".gz")).stem
-    names = {"model": "model{}.json", "page": "report{}.html", "recipe": "recipe{}.json"}
-    ends = chain([""], (f"-{number}" for number in count(2)))
-    proposed = ({what: file.with_name(f"{stem}-{name.format(end)}") for what, name in names.items()} for end in ends)
-    files = next(paths for paths in proposed if not any(path.exists() for path in paths.values()))
+    for end in chain([""], (f"-{number}" for number in count(2))):
+        names = {"model": f"model{end}.json", "page": f"report{end}.html", "recipe": f"recipe{end}.json"}
+        files = {what: file.with_name(f"{stem}-{name}") for what, name in names.items()}
+        if not any(path.exists() for path in files.values()):
+            break
     check_writable(files["model"])
     return {what: str(path) for what, path in files.items()}
 

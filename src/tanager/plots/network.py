@@ -18,7 +18,6 @@ from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array
 from tanager.classifiers.base import edge_strength
 from tanager.errors import OptionError
-from tanager.network.mixture import TreeAverageNetwork
 from tanager.plots.charts import BLUE, FONT_SIZE, TEXT_COLOUR, shorten, text_inches
 from tanager.structure.dag import Dag
 
@@ -37,7 +36,6 @@ PAGE = 12.0
 PADDING, MARGIN = 0.12, 0.15
 MAX_NODE_LETTERS = 28
 FEW_PAIRS = 12
-LEAST_SHOWN = 0.05  # probability of an edge
 
 
 @dataclass(frozen=True)
@@ -169,8 +167,7 @@ def plot_network(network: AnyModel, ax: Axes | None = None, *, max_attributes: i
     Of an additive model an edge is as wide as the effect of its pair is strong, and nodes are coloured by the
     strength of their main effects. Its strongest pairs are drawn, 12 or as many as there are attributes.
 
-    Of a mean of all trees as many edges are drawn, the most probable ones, each as wide as it is probable; those below
-    0.05 are not. They have no direction: the lower attribute is the later column.
+    Of a mean of networks the edges that all of them have are drawn.
 
     Parameters
     ----------
@@ -186,7 +183,7 @@ def plot_network(network: AnyModel, ax: Axes | None = None, *, max_attributes: i
     attributes = strongest_attributes(weights[:target], max_attributes)
     shown = {*attributes, *([] if target is None else [target])}
     drawn = _with_strongest_pairs(network, attributes)
-    dag, strength = _drawn_edges(drawn, shown)
+    dag, strength = drawn.dag, edge_strength(drawn)
     # A class with parents has a place below them like any node.
     top = None if target is None or network.dag.parents[target] else target
     names = {node: shorten(network.nodes[node], MAX_NODE_LETTERS) for node in shown}
@@ -238,18 +235,6 @@ def _with_strongest_pairs(network: AnyModel, shown: Collection[int]) -> AnyModel
     )
 
 
-def _drawn_edges(network: AnyModel, shown: set[int]) -> tuple[Dag, Array]:
-    """The edges to draw and their strengths; of all trees the most probable ones, from the first attribute named."""
-    strength = edge_strength(network)
-    if not isinstance(network, TreeAverageNetwork):
-        return network.dag, strength
-    target = len(network.nodes) - 1
-    pairs = {tuple(map(network.number, pair)): p for pair, p in network.edge_probability.items() if p >= LEAST_SHOWN}
-    kept = [pair for pair in pairs if shown.issuperset(pair)][: max(FEW_PAIRS, len(shown) - 1)]
-    dag = Dag.augmented_naive_bayes([[a for a, b in kept if b == child] for child in range(target)])
-    return dag, np.array([strength[child] if parent == target else pairs[parent, child] for parent, child in dag.edges])
-
-
 def _note(network: AnyModel, drawn: AnyModel, n_shown: int) -> str:
     n_attributes = len(network.nodes) - (network.target is not None)
     part = f"the {n_shown} strongest of {n_attributes} attributes; " if n_shown < n_attributes else ""
@@ -258,8 +243,6 @@ def _note(network: AnyModel, drawn: AnyModel, n_shown: int) -> str:
         if len(drawn.pairs) < len(network.pairs):
             part += f"the {len(drawn.pairs)} strongest of {len(network.pairs)} pairs; "
         edges = "wider edge: stronger effect of the pair"
-    if isinstance(network, TreeAverageNetwork):
-        edges = "wider edge between attributes: more probable"
     if network.target is None:
         return f"{part}{edges}"
     target = shorten(network.target, MAX_NODE_LETTERS)
@@ -319,13 +302,10 @@ def _draw_edges(
 def _largest(network: AnyModel, dag: Dag, strength: Array, top: int | None) -> tuple[float, float]:
     """What the widest edge between attributes and the widest one from `top` stand for.
 
-    Pair effects are compared with each other: beside main effects all of them would be thin. The widest edge of all
-    trees is a certain one.
+    Pair effects are compared with each other: beside main effects all of them would be thin.
     """
     from_top = np.array([parent == top for parent, _ in dag.edges], dtype=bool)
     between, beside = (max(strength[which].max(initial=0.0), 1e-12) for which in (~from_top, from_top))
-    if isinstance(network, TreeAverageNetwork):
-        return 1.0, beside
     return (between, beside) if isinstance(network, AdditiveModel) else (max(between, beside),) * 2
 
 

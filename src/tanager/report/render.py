@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tanager.report.json_page import area, brief, cut, percent, plural, short, signed, to_page_json
+from tanager.metrics.quality import show
+from tanager.report.json_page import NO_VALUE, brief, cut, percent, plural, short, signed, to_page_json
 from tanager.report.model_section import chance
 
 SHARED_SCRIPTS = ("numbers", "inference", "averaging")
@@ -130,6 +131,11 @@ def _tiles(quality: dict[str, Any], lines: list[list[str]]) -> list[tuple[object
 def _class_rows(measured: list[dict[str, Any]], classes: list[str]) -> list[list[str]]:
     shares = ("sensitivity", "specificity", "positive_predictive_value", "negative_predictive_value")
     return [
-        [name, f"{each['support']:,}", *(percent(each[key]) for key in shares), area(each["auc"])]
+        [
+            name,
+            f"{each['support']:,}",
+            *(percent(each[key]) for key in shares),
+            NO_VALUE if each["auc"] is None else show("auc", each["auc"]),
+        ]
         for name, each in zip(classes, measured, strict=True)
     ]
