@@ -50,7 +50,7 @@ def test_the_curve_has_a_step_for_each_bin_between_its_cuts():
     main = network.main("size")
     np.testing.assert_allclose(values, main[:, 1] - main[:, 0])
     assert ax.get_ylabel() == "log odds of c1"
-    assert ax.get_xlabel() == "size"
+    assert ax.get_title(loc="left") == "size"
 
 
 def test_the_density_below_has_an_area_for_the_share_of_the_rows():

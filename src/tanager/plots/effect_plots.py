@@ -66,11 +66,11 @@ def plot_effect(
     if partner is not None:
         return _draw_pair(network, attribute, partner, of, ax)
     values = MainValues.of(network, attribute, _main_classes(network, [attribute], of))
-    numeric = bool(values.column.cuts)
     ax = ax or _new_axes(values)
-    lines = draw_curve(values, ax) if numeric else draw_bars(values, ax)
+    lines = _draw_main(values, ax)
     if len(lines) > 1:  # to the right, beyond the shares of the states
-        _add_legend(ax, lines, FONT_SIZE, loc="upper left", bbox_to_anchor=(1.0 if numeric else 1.14, 1.0))
+        right = 1.0 if values.column.cuts else 1.14
+        _add_legend(ax, lines, FONT_SIZE, loc="upper left", bbox_to_anchor=(right, 1.0))
     return ax
 
 
@@ -97,13 +97,7 @@ def effects(model: TableClassifier | AdditiveModel, *, max_effects: int = 12, of
         if len(attributes) == 2:
             _draw_pair(network, attributes[0], attributes[1], of, ax, GRID_FONT_SIZE)
         else:
-            values = MainValues.of(network, attributes[0], shown)
-            if values.column.cuts:
-                lines = draw_curve(values, ax, GRID_FONT_SIZE)
-                ax.set_xlabel("")
-                _set_title(ax, values.column.name, GRID_FONT_SIZE)
-            else:
-                lines = draw_bars(values, ax, GRID_FONT_SIZE, MAX_BARS_IN_GRID)
+            lines = _draw_main(MainValues.of(network, attributes[0], shown), ax, GRID_FONT_SIZE, MAX_BARS_IN_GRID)
         ax.set_title(f"{strength[term]:.2f}", fontsize=GRID_FONT_SIZE, loc="right", color=TEXT_COLOUR)
         axes.append(ax)
     if len(lines) > 1:
@@ -193,6 +187,14 @@ def _draw_pair(
     return ax
 
 
+def _draw_main(values: MainValues, ax: Axes, size: float = FONT_SIZE, most: int = MAX_BARS) -> list[Artist]:
+    """A main effect under the name of its attribute; its lines or points, if there is one for each class."""
+    lines = draw_curve(values, ax, size) if values.column.cuts else draw_bars(values, ax, size, most)
+    part = f" ({most} of {len(values.density)} states)" if not values.column.cuts and most < len(values.density) else ""
+    ax.set_title(f"{shorten(values.column.name)}{part}", fontsize=size, loc="left", parse_math=False)
+    return lines
+
+
 def draw_curve(values: MainValues, ax: Axes, size: float = FONT_SIZE) -> list[Artist]:
     """Log odds as steps over the bins of a number: one line for each class shown, which are returned."""
     column = values.column
@@ -223,7 +225,6 @@ def draw_curve(values: MainValues, ax: Axes, size: float = FONT_SIZE) -> list[Ar
     ax.set_ylim(low - (high - low) * STRIP / (1 - STRIP) * 1.3, high)  # room for the histogram
     _draw_density(ax, edges, values.density[:n_bins], logarithmic)
     _set_ticks(ax, column.unit)
-    ax.set_xlabel(shorten(column.name), fontsize=size, parse_math=False)
     ax.set_ylabel(values.label, fontsize=size, parse_math=False)
     ax.tick_params(labelsize=size - 1, color=LINE_COLOUR)
     ax.spines[["top", "right"]].set_visible(False)
@@ -302,8 +303,6 @@ def draw_bars(values: MainValues, ax: Axes, size: float = FONT_SIZE, most: int =
     strip.barh(lines, shares, color=DENSITY_COLOUR, height=0.62)
     strip.set_xlim(0, max(float(shares.max()), 1e-12))
     strip.set_axis_off()
-    part = f" ({len(shown)} of {len(values.density)} states)" if len(shown) < len(values.density) else ""
-    _set_title(ax, values.column.name, size, part)
     ax.set_xlabel(values.label, fontsize=size, parse_math=False)
     ax.tick_params(axis="x", labelsize=size - 1, color=LINE_COLOUR)
     ax.tick_params(axis="y", length=0)
@@ -332,10 +331,6 @@ def _new_axes(values: MainValues) -> Axes:
         down = n_states * 0.24 * (1 + 0.35 * (n_classes - 1)) + 0.9 + (0.4 if n_classes > 1 else 0)
         size = (widest + 4.0, max(down, 1.8))
     return plt.subplots(figsize=size, layout="constrained")[1]
-
-
-def _set_title(ax: Axes, name: str, size: float, part: str = "") -> None:
-    ax.set_title(f"{shorten(name)}{part}", fontsize=size, loc="left", parse_math=False)
 
 
 def _add_legend(place: Axes | Figure, lines: Sequence[Artist], size: float, **where: Any) -> None:
