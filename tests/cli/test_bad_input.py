@@ -90,6 +90,7 @@ BAD_TABLES = {
     "one class": ("x,y\n1,a\n2,a\n", "one class"),
     "no column besides the class": ("y\na\nb\n", "no column besides the class"),
     "a class without values": ("x,y\n1,\n2,\n", "missing in"),
+    "a class of blanks": ("x,y\n1,  \n2,  \n", "holds nothing but blanks in 2 rows"),
     "a class that is a quantity": ("x,y\n1,0.5\n2,1\n3,1.25\n", "holds 0.5 in row 0"),
     "infinite values": ("x,y\n1,a\ninf,b\n2,a\n", "infinity"),
     "the same name twice": ("x,x,y\n1,2,a\n3,4,b\n", "more than once: 'x'"),

@@ -21,20 +21,15 @@ FAST = ["--structure", "naive-bayes", "--parameters", "frequency"]
 CONTENT = re.compile(r'<script type="application/json" id="content">(.*?)</script>')
 
 EXPECTED = {
-    "titles.xlsx": ["sheet 'Data', header in row 4: 90 rows, 3 attributes", "nothing to fix"],
     "two_sheets.xlsx": ["sheet 'Data', header in row 2: 90 rows, 3 attributes", "left out 'site'"],
     "latin.csv": ["header in row 3: 90 rows, 3 attributes", "nothing to fix"],
-    "utf16.csv": ["90 rows, 3 attributes", "nothing to fix"],
-    "units.csv": ["90 rows, 3 attributes", "numbers read in 'mean radius', 'mean texture', 'mean perimeter'"],
-    "dates.csv": ["dates read in 'seen'; missing values recognised in 'region'"],
-    "identifiers.csv": ["90 rows, 3 attributes", "left out 'nr', 'patient', 'country'"],
-    "duplicates.csv": ["left out 'copy'", "Warning 18 of 108 rows (17 %) repeat an earlier row"],
+    "units.csv": ["90 rows, 5 attributes", "numbers read in 'mean radius'", "dates read in 'seen'", "in 'region'"],
+    "identifiers.csv": ["90 rows, 3 attributes", "left out 'nr', 'patient', 'copy', 'country'"],
     "leak.xlsx": [
         "spellings merged in 'Résultat'",
         "Warning Whether 'discharged to' is missing predicts 'Résultat' in",
     ],
     "typos.csv": ["spellings merged in 'Résultat'", "999 taken as missing in 'years'", "a typo of 'malignant'?"],
-    "notes.xlsx": ["92 rows, 3 attributes", "numbers read in 'mean radius'", "1 more issue to look at"],
 }
 """What the command says of each messy file."""
 
@@ -66,7 +61,7 @@ def test_a_table_is_the_same_however_it_is_written(clean, tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     write_text(tmp_path / "clean.csv", [clean[0], *clean[1]])
     assert run(["fit", "clean.csv", "--class", CLASS, *FAST, "-o", "m.json"]) == 0
-    for name in ["clean.csv", "titles.xlsx", "two_sheets.xlsx", "latin.csv", "utf16.csv"]:
+    for name in ["clean.csv", "two_sheets.xlsx", "latin.csv"]:
         if name in FILES:
             write_messy(tmp_path, name, *clean)
         assert run(["predict", "m.json", name, "--proba", "-o", f"{name}.out.csv"]) == 0

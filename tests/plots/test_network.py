@@ -14,6 +14,7 @@ from tanager.network.network import Network
 from tanager.plots import plot_network
 from tanager.plots.charts import shorten
 from tanager.plots.network import BOX_HEIGHT, CLASS_COLOUR, Layout
+from tanager.report.model_section import place_boxes
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
 
@@ -73,6 +74,13 @@ def test_a_layer_is_no_wider_than_the_page():
     assert layout.width <= 10.0
     rows = {y for x, y in layout.places.values()}
     assert len(rows) == 1 + 5
+
+
+def test_a_chain_longer_than_python_recurses_has_a_place_on_the_page():
+    n = 1_200
+    places = place_boxes(["a"] * (n + 1), Dag.augmented_naive_bayes([{k - 1} if k else () for k in range(n)]))
+    assert len({y for _, y in places}) == n + 1
+    assert min(x for x, _ in places) >= -1e-9
 
 
 def test_in_a_broken_layer_the_nodes_with_children_stand_lowest():
