@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,7 +15,6 @@ from tanager.check.examine import examine
 from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.errors import DataError
 from tanager.network.network import Network
-from tanager.registry import list_names
 from tanager.report.json_page import Json, number, pack
 from tanager.table.columns import Column, NumericColumn, RawTable, missing_cells
 from tanager.table.read_columns import read_mixed
@@ -47,7 +45,6 @@ class PageRows:
     def read(
         cls, clf: TableClassifier, X: object, y: ArrayLike | None, numbers: NDArray[np.integer] | None = None
     ) -> PageRows:
-        _check_columns(clf, X)
         table, codes = encode_table(clf, X)
         labels = None if y is None else read_rows(table, y, None, clf.classes_).class_codes.astype(np.intp)
         numbers = np.arange(table.n_rows) if numbers is None else numbers
@@ -85,16 +82,6 @@ class PageRows:
             "numeric": list(numeric),
             "values": values if numeric and len(values) <= MAX_ROW_BYTES else None,
         }
-
-
-def _check_columns(clf: TableClassifier, X: Any) -> None:
-    """Refuse a frame without all columns of the model, by their names."""
-    schema = clf.encoder_.schema
-    if schema.named and nw.dependencies.is_into_dataframe(X):
-        present = set(map(str, nw.from_native(X, eager_only=True).columns))
-        absent = [column.name for column in schema.attributes if column.name not in present]
-        if absent:
-            raise DataError(f"X lacks the column{'s'[: len(absent) != 1]} {list_names(absent)}.")
 
 
 def describe_data(clf: TableClassifier, X: object, y: ArrayLike | None, rows: PageRows | None) -> dict[str, Json]:

@@ -132,7 +132,7 @@ def make_card(content: dict[str, Any]) -> dict[str, Json]:
             *(f"{about['model']}.", *about["sentences"]),
             *(f"SHA-256 of the {kind}: {digest}." for kind, digest in about["hashes"]),
         ],
-        "Quality": [*(content["event"] or {"words": []})["words"], *quality_sentences(quality)],
+        "Quality": [*filter(None, [(content["event"] or {"words": ""})["words"]]), *quality_sentences(quality)],
         "Decision": [f"{about['decision']}."] if about["decision"] else [],
         "Limits": limit_sentences(content),
     }

@@ -26,7 +26,6 @@ from tanager.metrics import (
     areas_under_roc,
     log_true,
     measure_calibration,
-    most_missed,
     one_hot,
 )
 from tanager.metrics.basic import confusion_matrix
@@ -177,25 +176,10 @@ def describe_quality(quality: Quality, decision: Decision | None = None) -> dict
 
 
 def describe_event(quality: Quality, decided: dict[str, Json] | None) -> dict[str, Json]:
-    """The event: of 100 cases those found, of 100 alarms those right, of 100 rows the cases, each with its interval.
-
-    Of many classes without an event `missed` has those of which the smallest share is found.
-    """
+    """The event, and in words how many of its cases are found; of many classes without one those missed most often."""
     if decided is not None:
         quality = replace(quality, confusion=np.array(decided["confusion"]))
-    event, line = quality.of_event(), event_line(quality)
-    words: list[Json] = [line] if line else []
-    if event is None:
-        missed = [[str(quality.classes[k]), *_share(share)] for k, share in most_missed(quality.confusion)]
-        return {"code": None, "words": words, "missed": list[Json](missed)}
-    described: dict[str, Json] = {"code": quality.event_code, "words": words, "missed": []}
-    described |= {"label": str(event.label), "rarer": event.rarer}
-    return described | {name: _share(getattr(event, name)) for name in ("found", "right", "cases")}
-
-
-def _share(share: Share) -> list[Json]:
-    """The share, of 100 or of the rows if they are fewer; its interval; the rows; and what the share is of."""
-    return [share.words, share.interval_words, share.part, share.whole, share.of]
+    return {"code": quality.event_code, "words": event_line(quality)}
 
 
 def _curves(
