@@ -26,7 +26,7 @@ from tanager import (
 from tanager.classifiers.base import encode_table
 from tanager.decide import CostDecision
 from tanager.errors import DataWarning
-from tanager.metrics import Measures, Predictions, Quality
+from tanager.metrics import Measures, Predictions, Quality, log_true
 from tanager.metrics.quality import measure_rows
 from tanager.report.json_page import brief, percent
 from tanager.report.model_card import About
@@ -195,6 +195,10 @@ def test_drivers_are_ranked_as_explain_ranks_them(model, content):
     assert changes == pytest.approx({name: nats for name, nats in strengths.items() if name in changes})
 
 
+def losses_of(judged: JudgedRows) -> np.ndarray:
+    return -log_true(judged.probabilities, judged.class_codes)
+
+
 def noise(seed: int, n_rows: int = 400, n_columns: int = 12) -> tuple[tuple[ColumnSchema, ...], np.ndarray, Quality]:
     """Columns of four states that have nothing to do with heavy-tailed losses."""
     rng = np.random.default_rng(seed)
@@ -244,7 +248,10 @@ def test_a_group_with_more_balanced_classes_and_the_same_skill_is_not_listed_and
     columns = tuple(ColumnSchema(f"x{k}", "categorical", ("a", "b")) for k in range(12))
     codes = np.tile((~balanced)[:, np.newaxis].astype(np.uint8), (1, 12))
     judged = JudgedRows(quality, np.arange(800))
-    assert mannwhitneyu(judged.losses[balanced], judged.losses[~balanced], alternative="greater").pvalue < 0.05 / 24
+    assert (
+        mannwhitneyu(losses_of(judged)[balanced], losses_of(judged)[~balanced], alternative="greater").pvalue
+        < 0.05 / 24
+    )
     assert describe_groups(columns, codes, judged)["found"] == []
     proba = np.where(balanced[:, np.newaxis], 0.5, np.column_stack([1 - p, p]))
     worse = replace(quality, predictions=replace(quality.predictions, probabilities=proba))
@@ -255,11 +262,13 @@ def test_a_group_with_more_balanced_classes_and_the_same_skill_is_not_listed_and
 def test_the_p_value_of_a_group_is_that_of_the_rank_sum_test_times_the_number_of_groups():
     columns, codes, quality = noise(1, n_rows=3_000, n_columns=4)
     judged = JudgedRows(quality, np.arange(3_000))
-    high = judged.losses > np.quantile(judged.losses, 0.7)
+    high = losses_of(judged) > np.quantile(losses_of(judged), 0.7)
     codes[:, 2] = np.where(high & (np.arange(3_000) % 9 == 0), 1, codes[:, 2])
     (found,) = [each for each in describe_groups(columns, codes, judged)["found"] if each["state"] == "b"]
     inside = codes[:, 2] == 1
-    expected = mannwhitneyu(judged.losses[inside], judged.losses[~inside], alternative="greater", use_continuity=False)
+    expected = mannwhitneyu(
+        losses_of(judged)[inside], losses_of(judged)[~inside], alternative="greater", use_continuity=False
+    )
     assert 1e-11 < found["p"] == pytest.approx(20 * expected.pvalue)
 
 

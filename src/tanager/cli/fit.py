@@ -74,6 +74,7 @@ def fit(
     from tanager.files.model_file import MODEL, save_model
     from tanager.files.paths import check_output
     from tanager.metrics.quality import headline
+    from tanager.report.model_card import what_it_is
     from tanager.report.write_page import PAGE
 
     if estimate:
@@ -105,7 +106,7 @@ def fit(
     if as_json:
         print(json.dumps({"model": output, "rows": n_rows, **_summary(clf, quality, decided)}, indent=2))
     elif output != STREAM:
-        say(model_in_words(clf, kind.structure))
+        say(what_it_is(clf.model_))
         say(f"{output}: {n_rows:,} rows, {len(names):,} attributes, {len(clf.classes_):,} classes")
         if quality is not None:
             say(headline(quality))
@@ -136,11 +137,6 @@ def fit_rows(
             clf.prepare_intervals(X, y)
     clf.issues_ = y.issues
     return clf, quality
-
-
-def model_in_words(clf: TableClassifier, structure: str | None) -> str:
-    """What the model is, in one line."""
-    return clf.model_.summary if clf.model_.kind == "effects" else f"Bayesian network: {structure}"
 
 
 def _summary(clf: TableClassifier, quality: Quality | None, decided: DecisionQuality | None) -> dict[str, object]:

@@ -117,13 +117,14 @@ def start(
       tanager start patients.xlsx --class outcome
       tanager start patients.csv --class outcome --drop name --missing unknown
     """
-    from tanager.cli.fit import fit_rows, model_in_words
+    from tanager.cli.fit import fit_rows
     from tanager.cli.report import page_line, write_page_of
     from tanager.cli.training_data import streams
     from tanager.files.json_file import save_recipe
     from tanager.files.model_file import save_model
     from tanager.metrics.quality import headline
     from tanager.report.json_page import plural
+    from tanager.report.model_card import what_it_is
     from tanager.report.quality_section import no_better
 
     if data == "-":
@@ -145,7 +146,7 @@ def start(
     save_recipe(recipe, files["recipe"])
     save_model(clf, files["model"], quality=quality, recipe=recipe)
     write_page_of(files["model"], data, X, y, files["page"], not no_rows)
-    _print("Model", model_in_words(clf, kind.structure))
+    _print("Model", what_it_is(clf.model_))
     _print("Quality", "not cross-validated" if quality is None else headline(quality))
     if quality is not None and (words := no_better(quality)):
         _print("Warning", words)
@@ -218,11 +219,10 @@ def _print_findings(checked: Checkup, command: Sequence[str]) -> None:
     """The worst issues that are left after the fixes, codes that may mean missing, and the command that shows all."""
     worst, others = checked.of_severity("high"), checked.of_severity("medium")
     codes = [finding for finding in others if finding.topic == "code"]
-    for label, findings in ("Warning", worst[:MAX_WARNINGS]), ("Check", codes[:MAX_WARNINGS]):
-        for finding in findings:
-            _print(label, finding.line)
-    more = len(worst[MAX_WARNINGS:]) + len(others) - len(codes[:MAX_WARNINGS])
-    if more:
+    named = [*worst[:MAX_WARNINGS], *codes[:MAX_WARNINGS]]
+    for finding in named:
+        _print("Warning" if finding in worst else "Check", finding.line)
+    if more := len(worst) + len(others) - len(named):
         _print("Check", f"{more} more {'issue' if more == 1 else 'issues'} to look at:")
         print(f"{'':<{MARGIN}}{shlex.join(command)}")
 

@@ -46,15 +46,15 @@ class About:
 
     def describe(self, clf: TableClassifier) -> dict[str, Json]:
         """Title, class, date, and the rows and columns that the model was learnt from."""
-        target = clf.model_.nodes[-1]
+        target, kind = clf.model_.nodes[-1], what_it_is(clf.model_)
         counts = clf.class_count_
         return {
             "title": f"Predicting {target}" if self.title is None else self.title,
             "target": target,
-            "model": what_it_is(clf.model_),
+            "model": kind[0].upper() + kind[1:],
             "hashes": [
-                [kind, _hash_of(path)]
-                for kind, path in (("model file", self.model), ("table", self.table))
+                [file, _hash_of(path)]
+                for file, path in (("model file", self.model), ("table", self.table))
                 if path is not None
             ],
             "options": [list(option) for option in set_options(clf)],
@@ -77,7 +77,7 @@ def _hash_of(path: str | os.PathLike[str]) -> str:
 def what_it_is(model: AnyModel) -> str:
     """The kind of the model, in a line."""
     if model.kind == "effects":
-        return f"{model.summary[0].upper()}{model.summary[1:]}"
+        return model.summary
     n_edges = sum(1 for edge in model.edges if model.nodes[-1] not in edge)
     return f"Bayesian network: {plural(len(model.nodes) - 1, 'attribute')}, {plural(n_edges, 'edge')} between them"
 

@@ -62,11 +62,6 @@ class JudgedRows:
     def class_codes(self) -> Places:
         return self.quality.predictions.class_codes.astype(np.intp)
 
-    @property
-    def losses(self) -> Array:
-        """-log P(true class) of each prediction, in nats."""
-        return -log_true(self.probabilities, self.class_codes)
-
 
 def judge_rows(clf: TableClassifier, X: object, rows: PageRows | None, quality: Quality | None) -> JudgedRows | None:
     """The quality of a model on rows that have a class, or, without rows, the one that is known; None if there is none.
@@ -147,7 +142,7 @@ def describe_quality(quality: Quality, decision: Decision | None = None) -> dict
     n_classes = len(quality.classes)
     truth = one_hot(class_codes, n_classes)
     counted = CountedRows.of(quality)
-    weights = None if counted.are_all else counted.weights[: len(class_codes)]
+    weights = None if (counted.weights == 1.0).all() else counted.weights[: len(class_codes)]
     calibrated = measure_calibration(proba, class_codes, quality.classes)
     areas = areas_under_roc(proba, class_codes)
     return {
@@ -235,11 +230,6 @@ class CountedRows:
             [(quality.confusion / np.maximum(kept, 1))[truth, said], quality.confusion[tuple(cells.T)]]
         )
         return cls(np.concatenate([proba, hardly]), np.concatenate([truth, cells[:, 0]]), weights)
-
-    @property
-    def are_all(self) -> bool:
-        """Whether every row judged is here."""
-        return bool((self.weights == 1.0).all())
 
 
 def describe_thresholds(
@@ -352,7 +342,7 @@ def describe_groups(columns: tuple[ColumnSchema, ...], codes: Codes, judged: Jud
     of that of its own base rate, is higher too.
     """
     assert judged.rows is not None
-    losses, truth = judged.losses, judged.class_codes
+    losses, truth = -log_true(judged.probabilities, judged.class_codes), judged.class_codes  # in nats
     right, ranks, n_rows = judged.probabilities.argmax(axis=1) == truth, rankdata(losses), len(losses)
     tested = 0
     found: list[dict[str, Any]] = []
