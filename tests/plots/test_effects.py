@@ -95,16 +95,14 @@ def test_the_gap_state_of_a_number_is_a_line_of_its_own():
     assert [text.get_text() for text in ax.texts] == ["(missing)"]
 
 
-def test_more_classes_have_a_line_each_and_one_can_be_chosen():
+def test_of_more_classes_the_one_with_the_strongest_effect_is_drawn_or_the_one_named():
     network = effect_network(1, n_classes=4)
-    ax = plot_effect(network, "size")
-    assert len(steps(ax)) == 4
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["c0", "c1", "c2", "c3"]
-    (curve,) = steps(plot_effect(network, "size", of="c2"))
-    np.testing.assert_allclose(curve.get_data().values, class_odds(network.main("size"))[:, 2])
-    many = effect_network(1, n_classes=9)
-    assert plot_effect(many, "size").get_ylabel() == "log odds of 6 of 9 classes"
-    assert len(plot_effect(many, "colour").get_legend().get_texts()) == 6
+    odds = class_odds(network.main("size"))
+    strongest = int(np.argmax(network.densities[0] @ odds**2))
+    for options, code in ({}, strongest), ({"of": "c2"}, 2):
+        ax = plot_effect(network, "size", **options)
+        np.testing.assert_allclose(steps(ax)[0].get_data().values, odds[:, code])
+        assert ax.get_ylabel() == f"log odds of c{code}"
 
 
 def test_a_pair_is_a_heat_map_of_its_log_odds_either_way_round():
