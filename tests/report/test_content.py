@@ -125,7 +125,7 @@ def test_dates_and_durations_have_ends_in_their_own_words():
 
 def test_rows_that_would_make_the_page_too_large_are_thinned_evenly(model, monkeypatch):
     clf, X, y = model
-    monkeypatch.setattr(data_section, "MAX_ROW_BYTES", 500)
+    monkeypatch.setattr(data_section, "MAX_CODE_BYTES", 500)
     rows = collect(clf, X, y)["rows"]
     assert rows["every"] > 1
     assert rows["kept"] == len(range(0, len(X), rows["every"]))
