@@ -207,6 +207,7 @@ report absent.json | no such file
 report model.json other.csv | lacks 1 of the 2 columns the model needs: 'c'
 report model.json strange.csv | 'z'
 report model.json gap.csv | class column is missing in 2 rows, all there are
+fit good.csv -c y -o new.json --report page.html | --report is gone; write it by `tanager report
 report model.json good.csv --curve | --curve is gone; use sklearn.model_selection.learning_curve
 evaluate good.csv --class y --curve | --curve is gone; use sklearn.model_selection.learning_curve
 predict model.json good.csv --set 0.9 | --set is gone; use mapie.classification

@@ -98,13 +98,6 @@ def test_the_card_is_written_beside_the_page_and_the_title_is_the_name_of_the_ta
     assert run(["report", "model.json", "--card", "card.md"]) == 0
 
 
-def test_fit_and_report_write_the_same_page(folder):
-    command = ["fit", "table.csv", "-c", "y", "--structure", "naive-bayes", "-o", "again.json", "--report", "both.html"]
-    assert run(command) == 0
-    assert run(["report", "again.json", "table.csv", "-o", "later.html", "--title", "table"]) == 0
-    assert (folder / "both.html").read_bytes() == (folder / "later.html").read_bytes()
-
-
 def test_rows_are_inside_the_page_unless_they_are_left_out_and_the_page_says_so(folder):
     for options, words, inside in (
         ([], "of the table, with every value", True),

@@ -39,6 +39,7 @@ REPLACED = {
     "--curve": "use sklearn.model_selection.learning_curve with a classifier of Tanager.",
     "--set": "use mapie.classification.CrossConformalClassifier with a classifier of Tanager.",
     "--reason": "use --change, which shows the cells that decide.",
+    "--report": "write it by `tanager report MODEL DATA`.",
     "--from": "name a file: its suffix gives the format.",
     "--to": "name a file: its suffix gives the format.",
 }
