@@ -179,7 +179,7 @@ evaluate more.csv -c y --time gap | the time is missing in 1 of 20 rows, the fir
 evaluate more.csv -c y --group sites | no column 'sites' to --group by; its columns, nearest first, are 'site'
 evaluate more.csv -c y --group y | no column 'y' to --group by
 evaluate more.csv --model model.json --group site | --group and --time say how rows are held out
-compare --data good.csv -c y | nothing to compare
+compare --data good.csv -c y | Missing argument 'CLASSIFIER...'
 compare --data good.csv -c y tan tan | classifier 'tan' is named twice
 compare --data good.csv -c why tan | no column 'why' to predict; its columns, nearest first, are
 compare -c y tan | Missing option '--data'
