@@ -138,7 +138,7 @@ fit good.xls -c y -o new.json | expected one of .csv, .tsv
 fit good.csv -c y -o new.json --structure tann | expected one of 'tan'
 fit good.csv -c y -o new.json --criterion bic | --criterion is for a network
 fit good.csv -c y -o new.json --engine torch | --engine is for a network
-fit good.csv -c y -o new.json --pairs many | expected auto or a number from 0
+fit good.csv -c y -o new.json --pairs many | expected 'auto', a number from 0
 fit good.csv -c y -o new.json --structure tan --no-trees | --no-trees is for the additive model, and --structure tan is
 fit good.csv -c y -o new.json --structure tan --device cuda | no meaning for engine='auto'
 fit good.csv -c y -o new.json --structure 'kdb(z=3)' | no option 'z'

@@ -225,9 +225,9 @@ class ModelOptions:
         }
         self._refuse_options_of_the_other()
         if self.structure is None:
-            return AdditiveClassifier(
-                pairs=self._pairs(), trees=not self.no_trees, monotonic_cst=self._monotone(), **shared
-            )
+            pairs = int(self.pairs) if self.pairs.isdecimal() else self.pairs
+            monotone = None if self.monotone is None else once("--monotone", map(_read_direction, self.monotone))
+            return AdditiveClassifier(pairs=pairs, trees=not self.no_trees, monotonic_cst=monotone, **shared)
         return BayesianNetworkClassifier(**self._parts(), engine=self.engine, device=self.device, **shared)
 
     def _refuse_options_of_the_other(self) -> None:
@@ -245,16 +245,6 @@ class ModelOptions:
             if field.name in refused and getattr(self, field.name) != field.default:
                 raise OptionError(f"--{field.name.replace('_', '-')} {words}", hint=hint)
 
-    def _pairs(self) -> str | int:
-        if self.pairs != "auto" and not self.pairs.isdecimal():
-            raise OptionError(f"--pairs {self.pairs!r} is not valid; expected auto or a number from 0.")
-        return self.pairs if self.pairs == "auto" else int(self.pairs)
-
-    def _monotone(self) -> dict[str, int] | None:
-        if self.monotone is None:
-            return None
-        return once("--monotone", map(_read_direction, self.monotone))
-
     def _parts(self) -> dict[str, Any]:
         """Structure, criterion and parameters: by name, or as objects where options are given, as in kdb(k=3)."""
         parameters = self.parameters or "conditional"
@@ -269,9 +259,7 @@ class ModelOptions:
         """Where the classes are not known yet, whole numbers are taken for classes that are numbers."""
         if self.class_weight is None or self.class_weight == ["balanced"]:
             return None if self.class_weight is None else "balanced"
-        classes = None
-        if labels is not None:
-            classes = sorted({label for label in labels.tolist() if label is not None}, key=str)
+        classes = None if labels is None else classes_of(labels)
         weights: list[tuple[Any, float]] = []
         for text in self.class_weight:
             name, weight = read_class_number("--class-weight", text)
