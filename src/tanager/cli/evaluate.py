@@ -6,7 +6,6 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -169,16 +168,16 @@ def _show(
 @options.grouped
 def compare(
     reading: options.Reading,
+    data: Annotated[str, options.option("TABLE", "The table; - is CSV on stdin.")],
     classifiers: Annotated[
-        list[str] | None,
+        list[str],
         typer.Argument(
             metavar="CLASSIFIER...",
             help="structure:criterion:parameters such as tan:fcll:conditional, or structure:parameters where the "
             "structure asks for no criterion, with options as in bckg(max_parents=1); "
             "'default'; or the import path of a scikit-learn classifier. NAME=SPEC gives it a name.",
         ),
-    ] = None,
-    data: Annotated[str, options.option("TABLE", "The table; - is CSV on stdin.")] = "",
+    ],
     class_column: options.ClassColumn = "class",
     folds: Annotated[int, options.option(None, "Parts the rows are split into.")] = 5,
     seed: options.Seed = 0,
@@ -197,15 +196,6 @@ def compare(
     from tanager.evaluate.compare import name_classifiers
     from tanager.evaluate.cross_validate import labelled_rows
 
-    if not classifiers:
-        raise OptionError("there is nothing to compare.", hint="name classifiers such as tan:fcll.")
-    if not data:
-        raise OptionError("Missing option '--data': the table to compare on.")
-    if Path(data).is_dir():
-        raise OptionError(
-            f"--data {data} is a folder; expected one table.",
-            hint="`python -m experiments.compare` in the repository compares over folders of tables.",
-        )
     named = name_classifiers(classifiers)
     table, labels = read_training_data(data, class_column, reading)
     y, rows = labelled_rows(table, labels)
