@@ -6,7 +6,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: demo test test-exports test-torch browser lint format bench bench-scale experiments experiments-slow mutants coverage clients attack dist docs site pictures summary clean
 
-demo: $(VENV)/.installed  ## learn a classifier on a real table, print its quality, write the model and a page about it
+demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
 
 test: lint browser  ## everything: style, types, layers, tests, doctests

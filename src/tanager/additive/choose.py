@@ -177,7 +177,7 @@ class Search:
         self.tried: list[tuple[str, float]] = []
 
     def choose(self, n_pairs: int, must: bool = False) -> Mixture:
-        """The variants and their weights in the model. With `must`, pairs need not improve the loss."""
+        """The variants and their weights in the model. With `must`, they have the pairs even without a gain."""
         alone = fitter_on(self.folds, self.terms, self.n_classes, None)
         lines: list[Line] = [(Variant("zero", 1.0), (np.inf, STEP, 1.0, 1 / STEP))]
         if any(not column.has_order for column in self.terms.columns):
@@ -186,7 +186,7 @@ class Search:
         best = self._mix(found)
         if n_pairs:
             pairs = self._with_pairs(min(found, key=_loss), n_pairs)
-            best = self._mix(found + pairs) if must else self._better(best, found + pairs)
+            best = self._mix(pairs) if must else self._better(best, found + pairs)
         return self._better(best, [*best.candidates, *self._sparse(min(best.candidates, key=_loss))])
 
     def _better(self, before: Mixture, found: Sequence[Candidate]) -> Mixture:

@@ -17,6 +17,7 @@ from tanager.runtime.progress import working
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tanager.cli.training_data import NamedLabels
     from tanager.decide import DecisionQuality
     from tanager.evaluate.compare import FoldMeasures
     from tanager.evaluate.cross_validate import HeldOut
@@ -192,12 +193,24 @@ def compare(
       tanager compare default naive-bayes sklearn.ensemble.RandomForestClassifier --data iris.csv --class species
     """
     from tanager.cli.training_data import read_training_data
+
+    table, labels = read_training_data(data, class_column, reading)
+    print_comparison(classifiers, table, labels, folds, seed, as_json)
+
+
+def print_comparison(
+    classifiers: Sequence[str],
+    table: pa.Table,
+    labels: NamedLabels,
+    folds: int = 5,
+    seed: int = 0,
+    as_json: bool = False,
+) -> None:
     from tanager.evaluate.compare import compare as compare_classifiers
     from tanager.evaluate.compare import name_classifiers
     from tanager.evaluate.cross_validate import labelled_rows
 
     named = name_classifiers(classifiers)
-    table, labels = read_training_data(data, class_column, reading)
     y, rows = labelled_rows(table, labels)
     with working("Comparing") as update:
         measured, failures = compare_classifiers(named, table.take(rows), y, folds, seed, update)
