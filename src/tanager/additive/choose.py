@@ -260,15 +260,23 @@ class Search:
             return []
         path = [first.variant.main / np.sqrt(STEP) ** k for k in range(1, MAX_VARIANTS + 1)]
         for _ in range(MAX_REWEIGHTED):
-            fitter, factors = best.fitter.reweighted(best.effects)
-            start = fitter.take(best.fitter, best.effects)
-            variants = [replace(best.variant, sparse=(*best.variant.sparse, strength)) for strength in path]
-            found = self._try(fitter, variants, [strength * factors for strength in path], [start] * len(path))
-            now = min(found, key=_loss)
+            now = self._reweighted(best, path)
             if best is not first and now.loss >= best.loss:
                 break
             best, path = now, [now.variant.sparse[-1], now.variant.sparse[-1] / np.sqrt(STEP)]
         return [best]
+
+    def _reweighted(self, before: Candidate, path: list[float]) -> Candidate:
+        """The best reweighted fit after a candidate; weaker lambdas are tried as long as the loss falls."""
+        fitter, factors = before.fitter.reweighted(before.effects)
+        start, found = fitter.take(before.fitter, before.effects), list[Candidate]()
+        while True:
+            variants = [replace(before.variant, sparse=(*before.variant.sparse, strength)) for strength in path]
+            found += self._try(fitter, variants, [strength * factors for strength in path], [start] * len(path))
+            best = min(found, key=_loss)
+            if best is not found[-1] or len(found) >= 2 * MAX_VARIANTS:
+                return best
+            start, path = best.effects, [path[-1] / np.sqrt(STEP), path[-1] / STEP]
 
 
 def _neighbours(strength: float) -> list[float]:
