@@ -96,8 +96,8 @@ def test_rows_that_are_not_shown_are_counted(pages):
 
 def test_the_strengths_of_effects_are_shown_the_largest_first(models):
     *_, effects = models
-    page = Page(effects.model_._repr_html_())
     overall = explain(effects)
+    page = Page(overall._repr_html_())
     shown = [f"{nats:.4f}" for nats in sorted(overall.strength, reverse=True) if nats > 0]
     found = [line for line in page.text.split("\n") if line in set(shown)]
     assert found == shown
