@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from additive.random_forests import Tree, forest_of
 from tanager import (
     AdditiveClassifier,
     BayesianNetworkClassifier,
@@ -19,7 +20,6 @@ from tanager import (
     apply_edits,
     cross_validate_model,
 )
-from tanager.additive.forest import Forest, Tree
 from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
 from tanager.classifiers.base import TableClassifier
 from tanager.decide import CostDecision, ThresholdDecision
@@ -67,7 +67,7 @@ def trees() -> AdditiveClassifier:
     left[:, :2] = True
     grown = Tree(0, np.array([[0, 1, ~0], [2, ~1, ~2]]), left, np.array([0.25, -0.5, 0.75]), np.array([8.0, 4.0, 12.0]))
     stump = Tree(1, np.array([[1, ~0, ~1]]), left[:1], np.array([0.5, -0.5]), np.array([12.0, 12.0]))
-    network = replace(clf.model_, forest=Forest.of([grown, stump], n_codes, 3))
+    network = replace(clf.model_, forest=forest_of([grown, stump], n_codes, 3))
     clf.missing_rule_ = Expected(network)
     clf.model_ = network
     return clf
