@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from tanager import AdditiveClassifier
-from tanager.additive.document import effect_parts, read_effect_parts
 from tanager.additive.model import AdditiveModel
 from tanager.errors import DataError, OptionError
 
@@ -20,33 +19,6 @@ def fitted() -> tuple[AdditiveClassifier, pd.DataFrame]:
     X = pd.DataFrame({"x": rng.normal(size=300), "sort": rng.choice(["a", "b"], 300), "size": rng.integers(0, 9, 300)})
     y = pd.Series(np.where((X["x"] > 0) ^ (X["sort"] == "a") ^ (rng.random(300) < 0.1), "yes", "no"), name="answer")
     return AdditiveClassifier(pairs=[(0, 1), (0, 2), (1, 2)]).fit(X, y), X
-
-
-def test_the_class_given_all_attributes_is_what_the_classifier_predicts(fitted):
-    clf, X = fitted
-    row = X.iloc[7]
-    found = clf.model_.query("answer", row.to_dict())
-    np.testing.assert_allclose([found[label] for label in clf.classes_], clf.predict_proba(X.iloc[[7]])[0], rtol=1e-12)
-
-
-def test_a_network_of_effects_shows_itself_in_a_line(fitted):
-    clf, _ = fitted
-    assert repr(clf.model_) == "AdditiveModel(3 attributes, 3 pairs, target='answer')"
-
-
-def test_the_sum_of_a_row_is_intercept_main_effects_and_pairs(fitted):
-    clf, X = fitted
-    network = clf.model_
-    for position in (0, 100, 299):
-        row = X.iloc[position]
-        fine = [network.code(name, row[name]) for name in X]
-        coarse = [column.coarse_codes[code] for column, code in zip(network.columns, fine, strict=False)]
-        total = network.intercept.copy()
-        for main, code in zip(network.mains, fine, strict=True):
-            total += main[code]
-        for (parent, child), table in zip(network.pairs, network.tables, strict=True):
-            total += table[coarse[parent], coarse[child]]
-        np.testing.assert_allclose(network.log_joint(np.array([fine]))[0], total, rtol=1e-12)
 
 
 def test_a_pair_may_be_asked_for_either_way_round(fitted):
@@ -91,18 +63,3 @@ def test_effects_that_do_not_fit_the_states_are_refused_by_name(fitted):
         replace(network, mains=(network.mains[0][:-1], *network.mains[1:]))
     with pytest.raises(DataError, match="intercept holds a value that is not a finite number"):
         replace(network, intercept=np.array([0.0, np.nan]))
-
-
-def test_a_document_whose_pairs_close_a_cycle_is_refused(fitted):
-    network: AdditiveModel = fitted[0].model_
-    column, main, density = network.columns[1], network.mains[1], network.densities[1]
-    columns = (column, replace(column, name="b"), replace(column, name="c"), network.columns[-1])
-    table = np.zeros((len(main), len(main), 2))
-
-    def written(*pairs: tuple[int, int]) -> object:
-        tables = (table,) * len(pairs)
-        return effect_parts(AdditiveModel(columns, network.intercept, (main,) * 3, pairs, tables, (density,) * 3))
-
-    assert read_effect_parts(columns, written((0, 1), (1, 2))).dag.parents == ((3,), (0, 3), (1, 3), ())
-    with pytest.raises(OptionError, match="cycle"):
-        read_effect_parts(columns, written((0, 1), (1, 2), (2, 0)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from functools import partial
 from itertools import pairwise
 
@@ -14,7 +13,6 @@ import pytest
 
 from tanager.additive.model import AdditiveModel
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.coded_table import CodedTable
 from tanager.counts.engine import NumpyEngine
 from tanager.network.mixture import MixtureNetwork, TreeAverageNetwork
 from tanager.parameters import Frequency
@@ -71,13 +69,6 @@ def without_some_classes(table: pa.Table) -> pa.Table:
     """The same with the class missing in every fifth row."""
     labels = pa.array([None if row % 5 == 0 else label for row, label in enumerate(table["outcome"].to_pylist())])
     return table.set_column(table.column_names.index("outcome"), "outcome", labels)
-
-
-def coded(
-    clf: TableClassifier, batches: Iterator[pa.Table], weight: str | None = None
-) -> AbstractContextManager[CodedTable]:
-    """The first half of a streamed fit: the batches as codes."""
-    return clf._read_stream(batches, "outcome", weight, clf._row_needs())
 
 
 def assert_same_model(

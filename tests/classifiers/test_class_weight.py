@@ -12,12 +12,6 @@ from classifiers.stream_tables import assert_same_model, cut, mixed_table, split
 from tanager import NaiveBayesClassifier, OptionError
 from tanager.parameters import Conditional
 
-MODELS = [
-    ("naive-bayes", "frequency"),
-    ("tan", "conditional"),
-    ("additive", ""),
-]
-
 
 def weights_of(y):
     """A whole weight for each class."""
@@ -111,10 +105,7 @@ def test_a_stream_weighs_classes_as_a_table_in_memory(structure, make_table, kin
     [
         ({"nobody": 2}, "names the class 'nobody', which the table does not have; its classes are"),
         ({"a": -1.0}, "gives 'a' the weight -1.0; expected a number above zero"),
-        ({"a": float("nan")}, "gives 'a' the weight nan"),
-        ({"a": "2"}, "gives 'a' the weight '2'"),
         ("even", "class_weight='even' is not valid; expected None, 'balanced' or the weights of classes"),
-        (2.0, "class_weight=2.0 is not valid"),
     ],
 )
 def test_unusable_class_weights_are_refused_in_words(class_weight, message):

@@ -148,7 +148,6 @@ def test_it_takes_in_what_refits_without_each_row_in_turn_choose():
 X, y = load_iris(return_X_y=True)
 ASKING = [name for name, make in STRUCTURES.items() if make().asks_criterion]
 NOT_ASKING = [*(name for name in STRUCTURES if name not in ASKING), Fixed({1: [0]})]
-PRESETS_WITHOUT = ["NaiveBayesClassifier"]
 
 
 @pytest.mark.parametrize("structure", ASKING)

@@ -178,7 +178,6 @@ def with_zeros() -> BayesianNetworkClassifier:
     ("model", "words", "to"),
     [
         (of_three_attributes, "looks at more of them together", "scorecard"),
-        (of_three_attributes, "looks at more of them together", "excel"),
         (of_three_classes, "two classes; the model has 3", "scorecard"),
         (with_zeros, "a probability of zero", "scorecard"),
         (with_zeros, "a probability of zero", "excel"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import datetime
 import json
 from dataclasses import replace
@@ -17,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import KBinsDiscretizer
 
 from files.mixed_table import CATEGORICAL, LABELS, MIXED, N_ROWS, mixed_model
+from files.test_model_faults import change
 from tanager import (
     AdditiveClassifier,
     BayesianNetworkClassifier,
@@ -109,9 +109,7 @@ def test_everything_a_fit_leaves_is_there_after_loading(tmp_path):
     "labels",
     [
         np.array(["no", "yes"]),
-        np.array(["no", "yes"], dtype="<U30"),
         np.array(["no", "yes"], dtype=object),
-        np.array([-1, 1], dtype=np.int8),
         np.array([3, 2**63], dtype=np.uint64),
         np.array([False, True]),
         np.array([0.0, 1.0], dtype=np.float32),
@@ -206,17 +204,6 @@ def table() -> tuple[pd.DataFrame, np.ndarray]:
     return X, y
 
 
-@pytest.mark.parametrize("missing", ["auto", "average"])
-def test_a_model_of_effects_predicts_bit_by_bit_the_same_after_a_round_trip(table, missing, tmp_path):
-    X, y = table
-    clf = AdditiveClassifier(missing=missing).fit(X, y)
-    assert clf.model_.pairs
-    same = saved(clf, tmp_path)
-    np.testing.assert_array_equal(same.predict_proba(X), clf.predict_proba(X))
-    assert same.model_.columns == clf.model_.columns
-    assert same.trace_ == clf.trace_
-
-
 @pytest.fixture(scope="module")
 def additive(table) -> AdditiveClassifier:
     return AdditiveClassifier().fit(*table)
@@ -232,10 +219,8 @@ def test_a_model_of_effects_is_no_network_of_tables(additive, tmp_path):
     ("change", "message"),
     [
         (lambda effects: effects["mains"].pop(), "effects.mains"),
-        (lambda effects: effects["pairs"].__setitem__(0, [0, 0]), r"effects.pairs\[0\]"),
         (lambda effects: [effects[name].append(effects[name][0]) for name in ("pairs", "tables")], "twice"),
         (lambda effects: effects["tables"][0].pop(), "shape"),
-        (lambda effects: effects.pop("densities"), "effects.densities"),
         (lambda effects: effects["mains"][0][0].__setitem__(0, "much"), r"effects.mains\[0\]"),
     ],
 )
@@ -319,26 +304,18 @@ def test_a_quality_of_other_classes_is_not_saved(model, quality, tmp_path):
     ("place", "value", "words"),
     [
         (("measures", "brier", 1), -0.1, "not negative"),
-        (("measures", "accuracy", 1), None, "four numbers"),
         (("measures",), {}, "must hold accuracy"),
         (("confusion", 0, 0), 5, "quality"),
         (("base_rate",), [0.5, 0.6], "sum to one"),
-        (("probabilities", 0), [0.5, 0.6], "sum to one"),
         (("class_codes", 0), 2, "whole numbers from 0 to 1"),
         (("folds",), [0], "expected 60"),
         (("event",), "no class", "quality.event must be null or a class"),
-        (("digest",), 7, "quality.digest must be a text"),
         (("more",), 7, "quality must hold"),
         ((), [], "must be an object"),
     ],
 )
 def test_a_fault_is_refused_and_named(document, tmp_path, place, value, words):
-    changed = copy.deepcopy(document)
-    node, steps = changed, ("quality", *place)
-    for step in steps[:-1]:
-        node = node[step]
-    node[steps[-1]] = value
-    (tmp_path / "m.json").write_text(json.dumps(changed))
+    (tmp_path / "m.json").write_text(change(document, ("quality", *place), value))
     with pytest.raises(FileError, match="is not a model that can be read") as caught:
         load_model(tmp_path / "m.json")
     assert words in str(caught.value)

@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from experiments.studies.entries import Entry, parse_entry, parse_estimator
 from experiments.studies.on_table import OnTable
-from tanager import AdditiveClassifier, BayesianNetworkClassifier
+from tanager import BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.parameters import Frequency
 from tanager.scores import BDeu
@@ -30,14 +30,6 @@ def test_a_spec_names_structure_criterion_and_parameters_with_options():
     found = parse_estimator("bckg(max_parents=1):bdeu(ess=5):frequency(smoothing=friedman, alpha=2.5)")
     expected = BayesianNetworkClassifier(BFSConsistent(1), BDeu(5), Frequency("friedman", 2.5))
     assert same(found, expected)
-
-
-def test_parts_left_out_are_the_defaults():
-    assert same(parse_estimator("default"), AdditiveClassifier())
-    found = parse_estimator("naive-bayes").get_params()
-    default = BayesianNetworkClassifier().get_params()
-    assert same(parse_estimator("additive(trees=False, pairs=3)"), AdditiveClassifier(trees=False, pairs=3))
-    assert (found["criterion"], found["parameters"]) == (default["criterion"], default["parameters"])
 
 
 def test_an_import_path_is_that_estimator_on_a_table():

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy.special import expit
 from sklearn.base import clone
 
 from tanager import (
@@ -21,7 +22,17 @@ from tanager import (
     save_model,
 )
 from tanager.uncertainty.reference import BLOCK_ROWS, MAX_ROWS_TO_FIT
-from uncertainty.tables_of_rows import numbers_and_letters
+
+
+def numbers_and_letters(n_rows: int, seed: int, n_classes: int = 2) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"b": rng.normal(size=n_rows), "a": rng.choice(list("xyz"), n_rows), "c": rng.normal(size=n_rows)})
+    odds = 1.5 * X["b"].to_numpy() + (X["a"] == "x").to_numpy() - 0.5
+    y = (rng.random(n_rows) < expit(odds)).astype(int)
+    if n_classes == 3:
+        y = y + ((X["c"] > 0.5).to_numpy() & (rng.random(n_rows) < 0.8)) * 1
+    return X, np.array(["no", "yes", "maybe"])[y]
+
 
 KINDS = [
     (AdditiveClassifier(), "auto"),
