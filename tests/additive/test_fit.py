@@ -73,10 +73,10 @@ def fitted(name):
     return AdditiveClassifier().fit(*table(name))
 
 
-def assert_same(clf, name, X=None, atol=1e-9):
-    """As the model of the table; X are its rows in another form."""
-    own, _ = table(name)
-    found, expected = clf.predict_proba(own if X is None else X), fitted(name).predict_proba(own)
+def assert_same(clf, name, atol=1e-9):
+    """As the model of the table."""
+    X, _ = table(name)
+    found, expected = clf.predict_proba(X[clf.feature_names_in_]), fitted(name).predict_proba(X)
     np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
 
 
@@ -86,31 +86,25 @@ def test_the_tables_have_pairs_and_trees():
     assert fitted("trees").model_.forest is not None
 
 
+def rows_in_another_order(X):
+    return X.iloc[np.random.default_rng(0).permutation(len(X))]
+
+
+CHANGES = {
+    "rows in another order": (rows_in_another_order, {}),
+    "columns in another order": (lambda X: X[X.columns[::-1]], {}),
+    "polars": (pl.from_pandas, {}),
+    "pyarrow": (pa.Table.from_pandas, {}),
+    **{f"{n} threads": (pd.DataFrame.copy, {"n_jobs": n}) for n in (1, 2, 5)},
+}
+
+
 @EACH
-def test_rows_in_any_order_give_the_same_model(name):
+@pytest.mark.parametrize(("change", "options"), CHANGES.values(), ids=CHANGES)
+def test_order_of_rows_and_columns_library_and_threads_change_nothing(name, change, options):
     X, y = table(name)
-    order = np.random.default_rng(0).permutation(len(y))
-    assert_same(AdditiveClassifier().fit(X.iloc[order], y.iloc[order]), name)
-
-
-@EACH
-def test_columns_in_any_order_give_the_same_model(name):
-    X, y = table(name)
-    turned = X[X.columns[::-1]]
-    assert_same(AdditiveClassifier().fit(turned, y), name, turned)
-
-
-@EACH
-@pytest.mark.parametrize("n_jobs", [1, 2, 5])
-def test_threads_change_nothing(name, n_jobs):
-    assert_same(AdditiveClassifier(n_jobs=n_jobs).fit(*table(name)), name)
-
-
-@EACH
-@pytest.mark.parametrize("convert", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
-def test_the_library_of_the_frame_changes_nothing(name, convert):
-    X, y = table(name)
-    assert_same(AdditiveClassifier().fit(convert(X), y), name, convert(X))
+    labels = rows_in_another_order(y) if change is rows_in_another_order else y
+    assert_same(AdditiveClassifier(**options).fit(change(X), labels), name)
 
 
 def test_a_bare_array_is_a_frame_of_its_columns():

@@ -87,7 +87,6 @@ def test_a_forest_comes_back_from_its_document_bit_by_bit(forest):
         ("attributes", lambda own: [9, *own[1:]], "attributes must hold the numbers of attributes"),
         ("ends", lambda own: own[1:], "two ends for each split"),
         ("sides", lambda own: [[99], *own[1:]], "states of the attribute"),
-        ("sides", lambda own: [[2, 1], *own[1:]], "ascending"),
         ("roots", lambda own: [0.5, *own[1:]], "whole numbers"),
     ],
 )

@@ -108,10 +108,7 @@ def test_numpy_and_compiled_trees_are_equal_bit_for_bit(seed, depth, size, penal
 @pytest.mark.parametrize(("least", "penalty"), [(3_000.0, NONE), (3_000.0, 500.0), (NONE, NONE)])
 @pytest.mark.parametrize("attribute", range(5))
 def test_a_split_is_the_best_of_all(grow, least, penalty, attribute):
-    """Of categories of all subsets, hardly with a penalty and without a least Hessian: by gradient / Hessian
-
-    (Fisher 1958).
-    """
+    """Of categories of all subsets, hardly with a penalty and without a least Hessian (Fisher 1958)."""
     if not ORDERED[attribute] and least > NONE:
         return
     table = GrowTable.random(1)

@@ -111,16 +111,6 @@ def test_effects_are_a_frame_of_the_library_that_is_installed(readable, monkeypa
     assert type(readable.effects_).__module__.split(".")[0] == kind
 
 
-def test_missing_is_a_state_where_training_has_missing_cells(rows):
-    X, y = rows
-    auto, average = AdditiveClassifier(trees=False).fit(X, y), AdditiveClassifier(trees=False, missing="average")
-    average.fit(X, y)
-    states = {column.name: column.missing_state for column in auto.model_.columns}
-    assert states == {"age": True, "pay": False, "town": True, "job": False, "noise": False, "y": False}
-    assert not any(column.missing_state for column in average.model_.columns)
-    assert "(missing)" in auto.effects_["state"].tolist()
-
-
 def test_no_change_to_missing_is_proposed_and_a_missing_cell_stays(rows):
     clf = AdditiveClassifier(trees=False).fit(*rows)
     X = rows[0][rows[0].isna().any(axis=1)].head(12)

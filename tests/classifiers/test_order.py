@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -155,13 +154,6 @@ def test_the_columns_of_a_bare_array_keep_their_places():
         dag = clf.network_.dag
         np.testing.assert_array_equal(clf.fit(codes, y).predict_proba(codes), expected)
         assert clf.network_.dag == dag
-
-
-def test_categories_of_a_polars_column_do_not_follow_the_order_of_rows():
-    X, y = small_table(8)
-    for rows in (np.arange(len(y)), np.arange(len(y))[::-1]):
-        table = pl.from_pandas(X.iloc[rows]).with_columns(pl.col("a").cast(pl.Categorical))
-        assert fitted("tan", "frequency", table, y.iloc[rows]).network_.states["a"] == ("0", "1", "2")
 
 
 @pytest.mark.filterwarnings("ignore:column .* holds no value")

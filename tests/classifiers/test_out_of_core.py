@@ -194,13 +194,6 @@ def test_codes_that_find_no_space_are_refused_before_the_first_is_written(tmp_pa
         NaiveBayesClassifier().fit(pa.dataset.dataset(tmp_path / "a.parquet"), "outcome")
 
 
-def test_codes_of_an_iterator_that_find_no_space_are_refused_on_the_way(monkeypatch, small_chunks):
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(1_000, 900, 100))
-    with pytest.raises(MemoryLimitError, match="which has 100 left"):
-        NaiveBayesClassifier().fit(cut(mixed_table(200), [100]), "outcome")
-
-
 def test_a_file_that_changes_while_it_is_read_is_detected(tmp_path, monkeypatch):
     file = tmp_path / "a.parquet"
     pa.parquet.write_table(mixed_table(300), file)
@@ -242,8 +235,6 @@ def test_a_damaged_file_is_named(tmp_path, damage):
         ([mixed_table(20)], "outcom", "no column 'outcom' to predict; its columns, nearest first, are 'outcome'"),
         ([mixed_table(20).select(["outcome"])], "outcome", "no column besides the class"),
         ([mixed_table(20), mixed_table(20).drop_columns(["flag"])], "outcome", "batch 1 lacks the column 'flag'"),
-        ([mixed_table(20).slice(0, 0)], "outcome", "every batch is empty"),
-        ([], "outcome", "every batch is empty"),
         ([pa.table({"a": [1, 2], "outcome": ["x", "x"]})], "outcome", "holds one class, 'x', in 2 rows"),
         ([pa.table({"a": [1, 2], "outcome": [None, None]})], "outcome", "the class column 'outcome' holds no class"),
         ([np.zeros((3, 2))], "outcome", "without column names"),

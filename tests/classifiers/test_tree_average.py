@@ -19,9 +19,8 @@ from tanager import (
 )
 from tanager.classifiers.base import encode_table
 from tanager.errors import FileError
-from tanager.parameters import Frequency
 from tanager.structure import Dag, Fixed, TreeAverage
-from tests.classifiers.test_aode import N_STATES, make_table
+from tests.classifiers.test_aode import make_table
 from tests.structure.test_all_trees import FORESTS
 
 FREQUENT = {"parameters": "frequency", "categorical_features": "all"}
@@ -190,14 +189,3 @@ def test_strength_of_an_attribute_is_the_mean_over_all_forests():
     strengths = np.array([explain(forest).strength for forest in forests])
     # A parent's marginal in a forest differs from its table as far as the pseudo-rows of both do.
     np.testing.assert_allclose(explain(clf).strength, probability @ strengths, rtol=0.02)
-
-
-def test_smoothing_is_that_of_the_tables():
-    X, y = make_table(10)
-    clf = BayesianNetworkClassifier("tree-average", parameters=Frequency("friedman"), categorical_features="all")
-    clf.fit(X, y)
-    tree = forests_of(clf.network_)[0][-1]
-    edges = [(parent, child) for parent, child in tree.dag.edges if parent < len(N_STATES)]
-    alone = BayesianNetworkClassifier(Fixed(edges), parameters=Frequency("friedman"), categorical_features="all")
-    for mine, other in zip(tree.tables, alone.fit(X, y).network_.tables, strict=True):
-        np.testing.assert_allclose(mine, other, rtol=1e-12)

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -65,33 +65,20 @@ def test_a_cost_decision_is_the_class_that_is_expected_to_cost_least_or_to_ask_a
         assert expected[k] <= min(expected) + 1e-12
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.floats(0.05, 1.0), st.sampled_from([None, 1]))
-def test_the_threshold_for_a_sensitivity_is_the_highest_that_has_it(seed, wanted, decimals):
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.floats(0.05, 0.9), st.sampled_from([None, 1]), st.booleans())
+def test_a_threshold_is_the_highest_of_a_sensitivity_and_the_lowest_of_a_specificity(seed, wanted, decimals, highest):
     probabilities, truth, _, _ = draw(seed, 2, decimals=decimals)
     p, ill = probabilities[:, 0], truth == 0
-    if not ill.any() or ill.all():
-        return
-    found = tune_for_sensitivity(probabilities, truth, 0, wanted)
-    reached = {t: (p[ill] >= t).mean() for t in all_thresholds(p)}
-    best = max(t for t, share in reached.items() if share >= wanted - 1e-12)
-    assert ((p >= found) == (p >= best)).all()
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10_000), st.floats(0.05, 0.9), st.sampled_from([None, 1]))
-def test_the_threshold_for_a_specificity_is_the_lowest_that_has_it(seed, wanted, decimals):
-    probabilities, truth, _, _ = draw(seed, 2, decimals=decimals)
-    p, healthy = probabilities[:, 0], truth != 0
-    if not healthy.any() or healthy.all():
-        return
-    below = {t: (p[healthy] < t).mean() for t in all_thresholds(p)}
-    best = min(t for t, share in below.items() if share >= wanted - 1e-12)
+    assume(ill.any() and not ill.all())
+    right = {t: (p[ill] >= t).mean() if highest else (p[~ill] < t).mean() for t in all_thresholds(p)}
+    best = (max if highest else min)(t for t, share in right.items() if share >= wanted - 1e-12)
+    tune = tune_for_sensitivity if highest else tune_for_specificity
     if (p < best).all():
         with pytest.raises(DataError, match="no row reaches a threshold"):
-            tune_for_specificity(probabilities, truth, 0, wanted)
+            tune(probabilities, truth, 0, wanted)
     else:
-        assert ((p >= tune_for_specificity(probabilities, truth, 0, wanted)) == (p >= best)).all()
+        assert ((p >= tune(probabilities, truth, 0, wanted)) == (p >= best)).all()
 
 
 @given(st.floats(0.01, 0.99))

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from additive.random_forests import walk
+from missing.drawn_rows import posterior
 from report.models import mixed_table, with_trees
 from tanager import (
     AdditiveClassifier,
@@ -55,16 +56,9 @@ def complete(rows) -> pd.DataFrame:
 
 def by_hand(clf, mains, tables, X) -> np.ndarray:
     """P(class | row) from looked-up numbers alone: no network of the library adds them up."""
-    network = clf.model_
-    _, codes = encode_table(clf, X)
-    sums = np.tile(network.intercept, (len(codes), 1))
-    for attribute, main in enumerate(mains):
-        sums += main[codes[:, attribute]]
-    for (i, j), table in tables.items():
-        one, other = (network.columns[k].coarse_codes[codes[:, k].astype(int)] for k in (i, j))
-        sums += table[one, other]
-    proba = np.exp(sums - sums.max(axis=1, keepdims=True))
-    return proba / proba.sum(axis=1, keepdims=True)
+    pairs, cells = tuple(tables), tuple(tables.values())
+    model = replace(clf.model_, mains=tuple(mains), pairs=pairs, tables=cells, pair_densities=())
+    return np.array([posterior(model, row) for row in encode_table(clf, X)[1].tolist()])
 
 
 def parts(clf):

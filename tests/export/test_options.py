@@ -22,8 +22,8 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from export.engines import NULL, by_duckdb, by_onnxruntime, by_postgresql, by_python, by_sqlite
-from export.made_models import classifier_of, made_rows, tables_model
+from export.engines import NULL, by_duckdb, by_postgresql, by_python, by_sqlite
+from export.made_models import made_rows, tables_model
 from report.models import with_hidden_node
 from tanager import (
     AdditiveClassifier,
@@ -37,13 +37,11 @@ from tanager import (
     export,
     load_model,
 )
-from tanager.additive.model import AdditiveModel
 from tanager.check.preprocessing import Date, Drop, Merge, Missing, Number, Recipe
 from tanager.cli.main import run
 from tanager.decide import ThresholdDecision
 from tanager.export.targets import TARGETS
 from tanager.files.read_table import read_table
-from tanager.table.schema import ColumnSchema
 
 X = pa.table({"size": [1.0, 2.0, 5.0, 6.0] * 5, "hue": ["a", "b", "a", "b"] * 5})
 Y = ["no", "no", "yes", "yes"] * 5
@@ -425,11 +423,3 @@ def test_a_column_of_text_holds_text_alone(database, kind, naive, request):
     query = export(naive, "sql", dialect=database, table="t", key="id")
     rows = f"CREATE TEMP TABLE t AS SELECT 1 AS id, 5.0::float8 AS size, {kind} AS hue"
     assert answers_of(database, [rows, query], request) == [""]
-
-
-def test_a_model_that_looks_at_no_column_is_carried_and_counts_rows_by_the_first(tmp_path):
-    columns = (ColumnSchema("hue", "categorical", ("a", "b")), ColumnSchema("class", "categorical", ("no", "yes")))
-    network = AdditiveModel(columns, np.log([0.25, 0.75]), (np.zeros((3, 2)),), (), (), (np.array([0.5, 0.5]),))
-    rows = pa.table({"hue": ["a", "b", "a"]})
-    shares = by_onnxruntime(classifier_of(network), rows, tmp_path)
-    np.testing.assert_allclose(shares, [[0.25, 0.75]] * 3)

@@ -55,8 +55,6 @@ def test_another_format_number_is_refused_by_number(tmp_path, document):
         (b"hello", "not JSON"),
         (b"[1, 2]", "must be an object"),
         (b"[" * 100_000, "nested too deeply"),
-        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "nested too deeply"),
-        (b'{"format": ' + b"9" * 5000 + b"}", "not JSON"),
         (rb'{"format": "\ud800"}', "not valid Unicode"),
         (b'{"format": 3, "' + b"k" * 5000 + b'": 1}', "is not there"),
     ],
@@ -188,9 +186,7 @@ def test_categories_in_another_order_are_refused_or_predicted_by(name):
 
 ALIKE = {
     "whole numbers that one float stands for": [0.5, 2**53, 2**53 + 1],
-    "numbers that no integer of 64 bits spans": [-1, 2**63 + 1, 2**63 + 2],
     "one moment in two zones": [f"2020-01-01T{zone[1:3]}:00:00{zone}" for zone in ("+00:00", "+01:00", "+02:00")],
-    "times with and without a zone": [f"2020-01-01T00:00:00{zone}" for zone in ("", "+01:00", "+02:00")],
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import stat
 
 import pandas as pd
@@ -133,10 +132,3 @@ def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
     with atomic_write(tmp_path / "atomic") as stream:
         stream.write(b"x")
     assert (tmp_path / "atomic").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
-def test_a_device_is_written_to_and_not_replaced():
-    check_writable(os.devnull)
-    with atomic_write(os.devnull) as stream:
-        stream.write(b"x")
-    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)

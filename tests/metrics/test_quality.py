@@ -206,10 +206,7 @@ def test_the_event_is_the_class_named_else_the_rarer_of_two():
         event_code("d", ["a", "b"], [1, 1])
 
 
-def test_a_quality_says_the_event_first_and_of_many_classes_those_missed_most():
-    found = quality_of(np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]), np.array([0, 0, 1, 1]))
-    first = " ".join(str(found).split("\n\n")[0].split())
-    assert first.startswith("Finds 1 of 2 cases of 1 (95 % interval 9 to 91 of 100); of 1 alarms 1 are right")
+def test_of_many_classes_a_quality_says_those_missed_most():
     p = np.full((40, 4), 0.1) + 0.6 * np.eye(4)[np.repeat([0, 1, 2, 3], 10)]
     codes = np.repeat([0, 1, 2, 3], 10)
     p[:3], p[10:12], p[20] = p[39], p[39], p[39]

@@ -14,7 +14,6 @@ from sklearn.base import clone
 from random_networks import joint, networks, random_network
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
 from tanager.classifiers import information
-from tanager.classifiers.base import code_labelled
 from tanager.errors import DataWarning
 from tanager.missing.marginalize import SummedOut
 from tanager.missing.rule import Skipped
@@ -103,14 +102,6 @@ def test_every_structure_learns_from_gaps_and_answers_as_its_network_does(estima
         assert values == pytest.approx([expected[label] for label in clf.classes_], rel=1e-9)
 
 
-def test_frequencies_of_naive_bayes_with_gaps_are_what_em_finds():
-    X, y = drawn(3)
-    frequency, em = (NaiveBayesClassifier(parameters).fit(X, y) for parameters in ("frequency", "em"))
-    assert em.trace_.parameters.iterations == 1
-    for one, other in zip(frequency.network_.tables, em.network_.tables, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
-
-
 @pytest.mark.parametrize("parameters", [Frequency("friedman"), EM(smoothing="friedman")], ids=repr)
 def test_a_state_seen_only_beside_a_missing_parent_may_be_met_beside_a_present_one(parameters):
     X = pd.DataFrame({"a": ["p", "q", None, None, "p", "q"], "b": ["u", "u", "v", "v", "u", "u"]})
@@ -163,8 +154,6 @@ def test_counting_and_studies_leave_rows_without_a_class_out():
         found = information(X, y)
     np.testing.assert_allclose(found.target, information(X[10:], y[10:]).target)
     naive = NaiveBayesClassifier().fit(X[10:], y[10:])
-    with pytest.warns(DataWarning, match="10 of 400"):
-        assert code_labelled(naive, X, y).counts().n_attributes == 4
     with pytest.warns(DataWarning, match="10 of 50"):
         more = clone(naive).partial_fit(X[:50], y[:50], classes=naive.classes_)
     expected = clone(naive).partial_fit(X[10:50], y[10:50], classes=naive.classes_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
 from experiments.studies.entries import Entry, parse_entry, parse_estimator
@@ -13,13 +13,6 @@ from tanager.errors import OptionError
 from tanager.parameters import Frequency
 from tanager.scores import BDeu
 from tanager.structure import BFSConsistent
-
-
-class OtherWords(BaseEstimator):
-    """What CatBoost and pytabkit call threads and seed."""
-
-    def __init__(self, thread_count=None, n_threads=None, random_seed=None):
-        self.thread_count, self.n_threads, self.random_seed = thread_count, n_threads, random_seed
 
 
 def same(first, second):
@@ -60,8 +53,6 @@ def test_a_configured_classifier_is_seeded_has_one_thread_and_leaves_the_entry_a
     params = forest.configured(seed=5, missing="category").get_params()
     assert (params["estimator__random_state"], params["estimator__n_jobs"]) == (5, 1)
     assert repr(forest.estimator) == before
-    theirs = Entry("t", OtherWords()).configured(seed=5, missing="category").get_params()
-    assert theirs == {"thread_count": 1, "n_threads": 1, "random_seed": 5}
     ours = parse_entry("tan")
     assert ours.configured(1, "drop").get_params()["missing"] == "category"
     assert ours.configured(1, "marginalize").get_params()["missing"] == "marginalize"
