@@ -27,14 +27,6 @@ def test_a_pair_may_be_asked_for_either_way_round(fitted):
     np.testing.assert_array_equal(network.pair(parent, child), network.pair(child, parent).swapaxes(0, 1))
 
 
-def test_the_structure_has_the_class_above_every_attribute_and_the_pairs(fitted):
-    network = fitted[0].model_
-    for parent, child in network.pairs:
-        assert network.nodes[parent] in network.parents[network.nodes[child]]
-    assert all("answer" in network.parents[name] for name in ("x", "sort", "size"))
-    assert network.parents["answer"] == ()
-
-
 def test_a_coarse_state_is_refined_to_a_fine_state_inside_of_it(fitted):
     network = fitted[0].model_
     coarse = np.array([[0, 0, 0], [1, 1, 1]])

@@ -15,7 +15,7 @@ from tanager import BayesianNetworkClassifier, structure_score
 from tanager.additive.model import AdditiveTrace
 from tanager.errors import OptionError
 from tanager.scores import BDe
-from tanager.structure import STRUCTURES, Dag, Fixed, HillClimb, Tree
+from tanager.structure import STRUCTURES, Fixed, HillClimb, Tree
 
 # It takes one row after the other.
 ROW_BY_ROW = {"dfe"}
@@ -108,14 +108,6 @@ def test_a_number_in_an_option_is_the_place_of_a_column_in_the_table(structure, 
     X = X[X.columns[::-1]] if turned else X
     places = [*X.columns, "answer"]
     assert_same(*(fitted(structure(name), "frequency", X, y) for name in (str, places.index)), X)
-
-
-def test_a_structure_given_by_number_has_the_columns_of_the_table():
-    X, y = small_table(4)
-    dag = Dag(((5,), (0, 5), (1, 5), (5,), (0, 3), ()))
-    clf = fitted(Fixed(dag), "frequency", X, y)
-    assert clf.network_.dag == dag
-    assert clf.network_.nodes == (*X.columns, "answer")
 
 
 @pytest.mark.parametrize("criterion", ["fcll", "bdeu", "cll"])

@@ -97,9 +97,8 @@ def sets_to_test() -> list:
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"no benchmark tables in {DATA}; set TANAGER_DATA")
 @pytest.mark.parametrize("name", sets_to_test())
 def test_an_export_is_equal_to_predict_proba_on_benchmark_sets(name, engine, tmp_path):
-    X, y = fitted_rows(name)
-    clf = fitted(SETS.get(name, "the default"), name, X, y)
-    rows = X.slice(0, 40)
+    clf = fitted(SETS.get(name, "the default"), name)
+    rows = fitted_rows(name)[0].slice(0, 40)
     check(engine, clf, pa.concat_tables([rows, with_gaps(rows, 0.1)]), tmp_path)
 
 
@@ -111,15 +110,11 @@ def fitted_rows(name: str) -> tuple[pa.Table, np.ndarray]:
     return X.take(chosen), np.asarray(y)[chosen]
 
 
-FITTED: dict[tuple[str, str], BayesianNetworkClassifier] = {}
-
-
-def fitted(kind: str, name: str, X: pa.Table, y: np.ndarray) -> BayesianNetworkClassifier:
-    if (kind, name) not in FITTED:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # some columns of some sets hold no value
-            FITTED[kind, name] = MODELS[kind]().fit(X, y)
-    return FITTED[kind, name]
+@cache
+def fitted(kind: str, name: str) -> BayesianNetworkClassifier:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # some columns of some sets hold no value
+        return MODELS[kind]().fit(*fitted_rows(name))
 
 
 @cache

@@ -63,7 +63,7 @@ def test_the_workbook_is_equal_to_predict_proba_when_libreoffice_recalculates_it
 def test_the_workbook_is_equal_to_predict_proba_on_benchmark_sets(name, tmp_path):
     """Of a model that a workbook can say: one of effects without trees, or one of pairs."""
     X, y = fitted_rows(name)
-    clf = fitted("TAN with gaps skipped" if len(set(y)) > 2 else "effects of order 2", name, X, y)
+    clf = fitted("TAN with gaps skipped" if len(set(y)) > 2 else "effects of order 2", name)
     rows = X.slice(0, 10)
     rows = pa.concat_tables([rows, with_gaps(rows, 0.1)])
     shares = by_libreoffice(clf, rows, tmp_path)

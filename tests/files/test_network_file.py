@@ -103,12 +103,6 @@ def test_what_only_looks_like_bins_stays_text(tmp_path, states):
     assert read_network(tmp_path / "x.bif").columns == (ColumnSchema("x", "categorical", states),)
 
 
-def test_states_that_are_one_in_words_are_refused(tmp_path):
-    with pytest.raises(FileError, match=r"in words, node 'x' has the state '1' twice"):
-        write_network(chain(["x"], (1, "1")), tmp_path / "x.bif")
-    assert not list(tmp_path.iterdir())
-
-
 BIF = "network n {} variable a { type discrete [3] { x, y, z }; } probability ( a ) { table %s; }"
 NET = "net {} node a { states = (x y); } node b { states = (u v); } %s potential (b | a) { data = (%s); }"
 
@@ -196,15 +190,7 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path, suffix):
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_what_is_no_network_of_the_format_is_refused(tmp_path, suffix):
     path = tmp_path / f"bad{suffix}"
-    for content in (
-        b"hello world",
-        b"\x80\x04\x95\x00pickle",
-        b"PK\x03\x04" * 50,
-        b"{}",
-        b"[1, 2]",
-        b"<a/>",
-        b"((((" * 9,
-    ):
+    for content in (b"hello world", b"\x80\x04\x95\x00pickle", b"{}", b"[1, 2]", b"((((" * 9):
         path.write_bytes(content)
         assert "is not a network that can be read" in refusal(path)
     for other in SUFFIXES:
@@ -274,6 +260,7 @@ def test_an_older_file_is_left_as_it_was_when_a_network_cannot_be_written(tmp_pa
     path.write_text("old")
     odd = Network((ColumnSchema("x", "categorical", (1, "1")),), Dag(((),)), (np.array([[0.5, 0.5]]),))
     cannot = replace(odd, columns=(ColumnSchema("x", "categorical", (b"1", "1")),)) if suffix == ".json" else odd
-    with pytest.raises(FileError, match="cannot write the network"):
+    with pytest.raises(FileError, match="cannot write the network") as refused:
         write_network(cannot, path)
+    assert suffix == ".json" or "in words, node 'x' has the state '1' twice" in str(refused.value)
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [(path.name, "old")]

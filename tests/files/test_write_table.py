@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import stat
 
 import pandas as pd
@@ -77,13 +76,6 @@ def test_a_column_that_text_cannot_hold_is_refused_by_name(tmp_path, column):
         write_table(pa.table({"c": column}), tmp_path / "t.csv")
     write_table(pa.table({"c": column}), tmp_path / "t.parquet")
     assert [file.name for file in tmp_path.iterdir()] == ["t.parquet"]
-
-
-def test_a_dash_is_standard_output(monkeypatch):
-    stream = io.BytesIO()
-    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(stream))
-    write_table(pa.table({"a": [1]}), "-")
-    assert stream.getvalue() == b"a\n1\n"
 
 
 def test_an_unknown_suffix_is_refused_with_the_valid_ones(tmp_path):

@@ -190,13 +190,6 @@ def test_a_share_reads_as_all_or_none_only_if_it_is():
     assert [show("auc", p) for p in (0.0, 1e-5, 0.99999, 1.0)] == ["0.000", "< 0.001", "> 0.999", "1.000"]
 
 
-@pytest.mark.parametrize(("part", "whole"), [(7, 8), (0, 3), (99, 99)])
-def test_of_fewer_than_100_rows_a_share_counts_the_rows(part, whole):
-    share = Share(part, whole)
-    assert (share.words, share.of) == (str(part), whole)
-    assert share.interval_words.endswith(" of 100")
-
-
 def test_the_event_is_the_class_named_else_the_rarer_of_two():
     assert event_code(None, ["a", "b"], [3, 4]) == 0
     assert event_code(None, ["a", "b"], [4, 3]) == event_code(None, ["a", "b"], [3, 3]) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import replace
 
@@ -210,15 +209,6 @@ def test_numbers_match_states_that_are_text():
         {"a": ["0", "1", "1", None] * 5, "b": ["0", "2.5", "0", "2.5"] * 5, "y": ["False", "True", "True", "True"] * 5}
     )
     assert tune(expert, numbers, "y", strength=1.0).to_dict() == tune(expert, text, "y", strength=1.0).to_dict()
-
-
-def test_the_result_reads_well_and_goes_into_json(truth):
-    result = tune(flattened(truth), rows_of(truth, 300, 2), "n0", strength=3.0)
-    listed = [line.split()[0] for line in str(result).splitlines() if line.split()[0] in truth.nodes]
-    assert listed == [move.node for move in result.moved]
-    document = json.loads(json.dumps(result.to_dict()))
-    assert document["after"] == {"log_loss": result.after.log_loss, "error": result.after.error}
-    assert [move["node"] for move in document["moved"]] == [move.node for move in result.moved]
 
 
 def test_likelihood_raises_the_likelihood_and_conditional_the_conditional(truth):
