@@ -139,27 +139,18 @@ def test_losses_are_those_of_the_validation_rows_and_a_quarter_of_a_row_of_any_c
     assert folds.mean(folds.losses(folds.validated(scores))) == pytest.approx(expected)
 
 
-def test_a_loss_is_the_mean_over_validation_rows_by_their_weights():
-    rng = np.random.default_rng(7)
-    folds = Folds.of(sample_of(random_batch(7, 40, STATES, weighted=True)), STATES[-1])
-    losses = rng.exponential(size=folds.held_out.shape)
-    total = weight = 0.0
-    for row, fold in np.ndindex(*losses.shape):
-        for _ in range(folds.held_out[row, fold]):
-            total += folds.sample.weights[row] * losses[row, fold]
-            weight += folds.sample.weights[row]
-    assert folds.mean(losses[folds.held_out > 0]) == pytest.approx(total / weight)
-
-
-def test_errors_above_is_the_t_value_of_the_paired_difference_over_rows():
+def test_a_loss_is_the_weighted_mean_over_validation_rows_and_errors_above_the_t_value_of_paired_differences():
     rng = np.random.default_rng(8)
     folds = Folds.of(sample_of(random_batch(8, 60, STATES, weighted=True)), STATES[-1])
     losses, others = rng.exponential(size=(2, *folds.held_out.shape))
-    each = []
+    each, own, weights = [], [], np.repeat(folds.sample.weights, folds.held_out.sum(axis=1))
     for row, fold in np.ndindex(*losses.shape):
-        each += [folds.sample.weights[row] * (losses - others)[row, fold]] * folds.held_out[row, fold]
+        weight, times = folds.sample.weights[row], folds.held_out[row, fold]
+        each += [weight * (losses - others)[row, fold]] * times
+        own += [weight * losses[row, fold]] * times
     expected = np.mean(each) / (np.std(each, ddof=1) / np.sqrt(len(each)))
     losses, others = losses[folds.held_out > 0], others[folds.held_out > 0]
+    assert folds.mean(losses) == pytest.approx(sum(own) / weights.sum())
     assert folds.errors_above(losses, others) == pytest.approx(expected)
     assert folds.errors_above(others, losses) == pytest.approx(-expected)
     assert folds.errors_above(losses, losses) == 0.0

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 
 from missing.test_missing_rows import drawn
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
-from tanager.errors import DataError, DataWarning, MemoryLimitError, OptionError
+from tanager.errors import DataError, OptionError
 from tanager.parameters import Conditional, Frequency
 
 
@@ -100,16 +100,6 @@ def test_too_many_classes_for_folds_are_refused_and_the_hint_works():
     with pytest.raises(DataError, match=r"has 501 values; .* at most 500 classes.\nHint: .*parameters='frequency'"):
         BayesianNetworkClassifier().fit(X, y)
     assert len(BayesianNetworkClassifier(parameters="frequency").fit(X, y).classes_) == 501
-
-
-def test_tables_that_would_not_fit_in_memory_are_refused_by_name():
-    n = 70_000
-    X = pd.DataFrame({"left": np.arange(n), "right": np.arange(n)[::-1], "small": np.arange(n) % 3})
-    with (
-        pytest.warns(DataWarning, match="names rows"),
-        pytest.raises(MemoryLimitError, match=r"GiB.*'left' alone has 70,000 states"),
-    ):
-        TANClassifier(categorical_features="all").fit(X, np.arange(n) % 2)
 
 
 def test_a_gap_may_be_a_state_of_its_own():

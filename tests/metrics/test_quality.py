@@ -30,10 +30,9 @@ from tanager.metrics import (
     mean_area,
     measure,
     measure_intervals,
-    most_missed,
 )
 from tanager.metrics.basic import ClassArea
-from tanager.metrics.quality import headline, show
+from tanager.metrics.quality import show
 
 
 @st.composite
@@ -197,11 +196,3 @@ def test_the_event_is_the_class_named_else_the_rarer_of_two():
     assert event_code(None, ["a", "b", "c"], [1, 2, 3]) is None
     with pytest.raises(OptionError, match=r"event 'd' is no class of the model; its classes are 'a', 'b'"):
         event_code("d", ["a", "b"], [1, 1])
-
-
-def test_of_many_classes_a_quality_says_those_missed_most():
-    p = np.full((40, 4), 0.1) + 0.6 * np.eye(4)[np.repeat([0, 1, 2, 3], 10)]
-    codes = np.repeat([0, 1, 2, 3], 10)
-    p[:3], p[10:12], p[20] = p[39], p[39], p[39]
-    assert [(code, share.part) for code, share in most_missed(confusion_matrix(p, codes))] == [(0, 7), (1, 8), (2, 9)]
-    assert headline(quality_of(p, codes)).startswith("Missed most often: 0 (finds 7 of 10,")

@@ -219,6 +219,18 @@ def test_arrays_of_other_shapes_are_refused():
         replace(imputation, shares=0.0 * imputation.shares).check(model.columns)
 
 
+def test_without_an_attribute_its_cell_is_not_informative():
+    model = tables(6)
+    rule = Averaged(model, random_imputation(model, 6).without_attribute(1))
+    codes = rows_of(model, 6, 40)
+    n_known = (codes[:, [0, 2, 3]] < np.array([3, 4, 2])).sum(axis=1)
+    codes[:, 1] = 0
+    one = rule._components(codes)
+    codes[:, 1] = 1
+    np.testing.assert_array_equal(rule._components(codes), one)
+    np.testing.assert_array_equal(rule.imputation.corrections(codes[n_known == 0])[0], rule.imputation.nothing)
+
+
 def gappy_iris(share=0.2):
     X, y = load_iris(return_X_y=True, as_frame=True)
     return X, X.mask(np.random.default_rng(0).random(X.shape) < share), y

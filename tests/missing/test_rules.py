@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,7 +13,7 @@ from sklearn.datasets import load_iris
 
 from all_parts import make_classifier
 from explain.effect_networks import effect_network
-from missing.drawn_rows import posterior, random_imputation
+from missing.drawn_rows import entries_of, posterior, random_imputation
 from random_networks import random_network
 from tanager import BayesianNetworkClassifier
 from tanager.files.model_file import load_model, save_model
@@ -58,6 +60,38 @@ def test_a_complete_row_has_the_posterior_of_the_network_whatever_the_rule(make,
     found = np.exp(rule.log_posterior(codes))
     for row, values in zip(codes.tolist(), found, strict=True):
         assert values == pytest.approx(posterior(rule.network, row), rel=1e-9)
+
+
+@every_rule
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS)
+def test_the_parts_add_up_to_the_log_odds_whatever_cells_are_unknown(make, seed):
+    rule = make(seed)
+    codes = rows_of(rule, seed)
+    logs = rule.log_posterior(codes)
+    complete = (codes < np.array(rule.network.n_states[:-1])).all(axis=1)
+    for favoured, against in permutations(range(3), 2):
+        odds = logs[:, favoured] - logs[:, against]
+        classes = [np.full(len(codes), c, dtype=np.intp) for c in (favoured, against)]
+        parts = rule.contributions(codes, *classes, odds)
+        assert parts.terms.shape == (len(codes), len(rule.network.terms))
+        np.testing.assert_allclose(parts.prior + parts.terms.sum(axis=1) + parts.remainder, odds, atol=1e-9)
+        assert not parts.remainder[complete].any()
+        assert rule.rest is not None or not parts.remainder.any()
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS)
+def test_an_expected_effect_is_the_entry_of_an_unknown_cell(seed):
+    rule = Expected(effect_network(seed, 3))
+    codes = rows_of(rule, seed)
+    favoured, against = np.zeros(len(codes), dtype=np.intp), np.ones(len(codes), dtype=np.intp)
+    logs = rule.log_posterior(codes)
+    parts = rule.contributions(codes, favoured, against, logs[:, 0] - logs[:, 1])
+    for k, row in enumerate(codes.tolist()):
+        assert np.exp(logs[k]) == pytest.approx(posterior(rule.network, row), rel=1e-9)
+        entries = entries_of(rule.network, row)
+        np.testing.assert_allclose([*parts.terms[k], parts.prior[k]], entries[:, 0] - entries[:, 1], atol=1e-12)
 
 
 IRIS = load_iris(as_frame=True)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 from sklearn.base import clone
-from sklearn.neighbors import KNeighborsClassifier
 
 from experiments.studies.entries import Entry, parse_entry, parse_estimator
-from experiments.studies.on_table import OnTable
 from tanager import BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.parameters import Frequency
@@ -23,12 +21,6 @@ def test_a_spec_names_structure_criterion_and_parameters_with_options():
     found = parse_estimator("bckg(max_parents=1):bdeu(ess=5):frequency(smoothing=friedman, alpha=2.5)")
     expected = BayesianNetworkClassifier(BFSConsistent(1), BDeu(5), Frequency("friedman", 2.5))
     assert same(found, expected)
-
-
-def test_an_import_path_is_that_estimator_on_a_table():
-    found = parse_estimator("sklearn.neighbors.KNeighborsClassifier(n_neighbors=3, weights=distance)")
-    assert isinstance(found, OnTable)
-    assert repr(found.estimator) == repr(KNeighborsClassifier(3, weights="distance"))
 
 
 @pytest.mark.parametrize(

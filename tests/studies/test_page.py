@@ -37,12 +37,6 @@ def test_a_measure_table_has_values_means_and_ranks_over_common_sets():
     assert [list(row) for row in failures_table(results).rows] == [["set 2", "b", "1", "bad | luck"]]
 
 
-def test_ranks_leave_out_who_has_fewer_than_half_of_the_sets():
-    results = results_of([[0.1, 0.2, np.nan], [0.3, 0.1, np.nan], [0.4, 0.2, 0.1]])
-    assert results.with_share_of_sets(0.5, "error").classifiers == ["a", "b"]
-    assert results.with_share_of_sets(0.3, "error").classifiers == ["a", "b", "c"]
-
-
 def test_a_section_that_is_written_again_keeps_the_others_and_the_order_of_titles(sets, tmp_path):
     (study,) = Request(["nb=naive-bayes:frequency", "tan"], sets=["easy"], n_folds=3).studies(tmp_path / "sets")
     results, page = study.run(tmp_path / "out"), tmp_path / "page.md"
