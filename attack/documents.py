@@ -101,7 +101,6 @@ FELL: dict[str, tuple[str, Place, object]] = {
     "hidden nodes of a sum of effects": ("effects", ("hidden",), 1),
     "hidden nodes of a mean of networks": ("mixture", ("hidden",), 1),
     "a score of a structure that is none": ("effects", ("structure_score",), 1),
-    "half a state that follows from another": ("mixture", ("subsumption", 0, 0, 0), -0.5),
     "no share of the rows in a state": ("effects", ("effects", "densities", 2, 0), 0),
     "a correction that leaves no probability": ("effects", ("imputation", "nothing", 0), 1.7e308),
     "an effect too large to be squared": ("reference", ("effects", "intercept", 0), 1.7e308),
@@ -157,10 +156,7 @@ def normalized(shares: list[float]) -> list[float] | None:
 
 
 def joint(network: dict[str, Any], sizes: list[int], codes: Cells) -> float:
-    """The product of the entries of the tables; summed over the states of a cell that is None."""
-    if None in codes:
-        gap = codes.index(None)
-        return math.fsum(joint(network, sizes, [*codes[:gap], k, *codes[gap + 1 :]]) for k in range(sizes[gap]))
+    """The product of the entries of the tables."""
     entries = (entry(network, sizes, codes, node) for node in range(len(codes)))
     return math.prod(entries)
 
@@ -173,27 +169,22 @@ def entry(network: dict[str, Any], sizes: list[int], codes: Cells, node: int) ->
 
 
 def mixed(found: dict[str, Any], sizes: list[int], states: Cells) -> list[float]:
-    """The weighted sum over members; a cell that follows from another is left out, and whoever has it as a parent."""
-    target, rules, members = len(states), found["subsumption"], found["members"]
-    follows = [any(rules and rules[i][states[i]][j] == states[j] for i in range(target)) for j in range(target)]
-    asked = [{p for parents in each["parents"] for p in parents if p != target} for each in members]
-    kept = [each for each, parents in zip(members, asked, strict=True) if not any(follows[p] for p in parents)]
-    cells = states if not kept else [None if gone else code for code, gone in zip(states, follows, strict=True)]
+    """The weighted sum over members."""
     return [
-        math.fsum(each["weight"] * joint(each, sizes, [*cells, label]) for each in kept or members)
+        math.fsum(each["weight"] * joint(each, sizes, [*states, label]) for each in found["members"])
         for label in range(sizes[-1])
     ]
 
 
 def all_forests(found: dict[str, Any], sizes: list[int], codes: Cells) -> float:
-    """The sum over the forests, or over the trees, of a few attributes."""
+    """The sum over the forests of a few attributes."""
     n, total = len(codes) - 1, 0.0
     members, alone, edges = found["members"], found["alone"], found["edges"]
-    largest = n * max(0.0, *(alone or []), *(weight for row in edges for weight in row))
+    largest = n * max(0.0, *alone, *(weight for row in edges for weight in row))
     for parents in product(range(-1, n), repeat=n):
-        if has_cycle(parents) or (alone is None and parents.count(-1) > 1):
+        if has_cycle(parents):
             continue
-        weight = sum((0.0 if alone is None else alone[c]) if p < 0 else edges[p][c] for c, p in enumerate(parents))
+        weight = sum(alone[c] if p < 0 else edges[p][c] for c, p in enumerate(parents))
         cells = (entry(members[c if p < 0 else p], sizes, codes, c) for c, p in enumerate(parents))
         total += math.exp(weight - largest) * math.prod(cells)
     return total * entry(members[0], sizes, codes, n)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from additive.random_forests import Tree, forest_of
 from tanager import (
     AdditiveClassifier,
     BayesianNetworkClassifier,
@@ -20,6 +19,7 @@ from tanager import (
     apply_edits,
     cross_validate_model,
 )
+from tanager.additive.forest import Forest
 from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
 from tanager.classifiers.base import TableClassifier
 from tanager.decide import CostDecision, ThresholdDecision
@@ -62,21 +62,21 @@ def effects() -> AdditiveClassifier:
 def trees() -> AdditiveClassifier:
     """Effects with two trees, of which one asks for two attributes."""
     clf = AdditiveClassifier().fit(ROWS, CLASSES)
-    n_codes = [column.n_states + 1 for column in clf.model_.columns[:-1]]
-    left = np.zeros((2, max(n_codes)), dtype=bool)
-    left[:, :2] = True
-    grown = Tree(0, np.array([[0, 1, ~0], [2, ~1, ~2]]), left, np.array([0.25, -0.5, 0.75]), np.array([8.0, 4.0, 12.0]))
-    stump = Tree(1, np.array([[1, ~0, ~1]]), left[:1], np.array([0.5, -0.5]), np.array([12.0, 12.0]))
-    network = replace(clf.model_, forest=forest_of([grown, stump], n_codes, 3))
+    n_codes = np.array([column.n_states + 1 for column in clf.model_.columns[:-1]])
+    attributes = np.array([[0, 2, -1], [1, -1, -1]])
+    left = np.zeros((*attributes.shape, max(n_codes)), dtype=bool)
+    left[:, :, :2] = True
+    values = np.array([[0, 0, 0.25, -0.5, 0.75, 0, 0], [0, 0.5, -0.5, 0, 0, 0, 0]])
+    weights = np.array([[0, 0, 8.0, 4.0, 12.0, 0, 0], [0, 12.0, 12.0, 0, 0, 0, 0]])
+    forest = Forest.of_heaps(attributes, left, values, weights, np.array([0, 1]), n_codes, 3)
+    network = replace(clf.model_, forest=forest)
     clf.missing_rule_ = Expected(network)
     clf.model_ = network
     return clf
 
 
 def mixture() -> BayesianNetworkClassifier:
-    """A mean of networks, and cells that follow from others."""
-    structure = AnDE(subsumption=1)
-    return BayesianNetworkClassifier(structure, parameters="frequency", discretizer="quantile").fit(ROWS, CLASSES)
+    return BayesianNetworkClassifier(AnDE(), parameters="frequency", discretizer="quantile").fit(ROWS, CLASSES)
 
 
 def forests() -> BayesianNetworkClassifier:

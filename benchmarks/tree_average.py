@@ -27,7 +27,6 @@ FOLDS, SEED = 5, 0
 SMALL = 350
 OURS = {
     "tree average": "tree-average:k2:frequency",
-    "trees only": "tree-average(forest=False):k2:frequency",
     "TAN-LL": "tan:ll:frequency(smoothing=friedman)",
     "AODE": "aode:frequency",
     "NB": "naive-bayes:frequency",

@@ -8,23 +8,24 @@ aim at P(class | attributes) instead. The structure is the same here; only the t
 """
 
 import matplotlib.pyplot as plt
+from sklearn.calibration import CalibrationDisplay
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from tanager import BayesianNetworkClassifier, calibration
-from tanager.plots import plot_calibration
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
 
-measured = {}
+_, ax = plt.subplots()
 for parameters in ("frequency", "acll", "conditional"):
     clf = BayesianNetworkClassifier("naive-bayes", parameters=parameters).fit(X_train, y_train)
-    measured[parameters] = calibration(clf, X_test, y_test, n_bins=5, strategy="quantile")
+    measured = calibration(clf, X_test, y_test, n_bins=5, strategy="quantile")
+    CalibrationDisplay.from_estimator(clf, X_test, y_test, n_bins=5, strategy="quantile", name=parameters, ax=ax)
     print(
         f"{parameters:12s} accuracy {clf.score(X_test, y_test):.3f}"
-        f"  log loss {measured[parameters].log_loss:.3f}"
-        f"  calibration error {measured[parameters].expected_error:.3f}"
+        f"  log loss {measured.log_loss:.3f}"
+        f"  calibration error {measured.expected_error:.3f}"
     )
 
 # %%
@@ -32,6 +33,5 @@ for parameters in ("frequency", "acll", "conditional"):
 #
 # Of the rows with predicted probability p, a proportion p should have the class: the closer to the diagonal the better.
 
-ax = plot_calibration({parameters: found.by_class[1] for parameters, found in measured.items()})
 ax.set(xlabel="predicted probability of class 1", ylabel="share of class 1")
 plt.show()

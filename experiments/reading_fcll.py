@@ -22,7 +22,6 @@ from tanager import BayesianNetworkClassifier
 from tanager.counts.family import Family
 from tanager.parameters import Frequency
 from tanager.scores.margins import MarginSums, Term, xlogx
-from tanager.scores.protocol import FamilyScore
 from tanager.structure import Fixed
 
 WEIGHTS = (-1.0, -0.5, 0.0, 0.25, 0.5, 1.0, 1.73, 3.0, 6.0)
@@ -37,7 +36,7 @@ OTHERS = ("TAN-LL", "TAN-LL-ELR", "SVM", "LogR")
 BY_SCORE = (("TAN-fCLL", "TAN-aCLL"), ("GHC2-fCLL", "TAN-aCLL"), ("TAN-aCLL", "TAN-LL"), ("TAN-fCLL", "TAN-LL"))
 
 
-class Weighted(MarginSums, FamilyScore):
+class Weighted(MarginSums):
     """Edges of a tree weigh I(X; Y | C) + t I(C; X; Y): 0 is LL, 1.73 fCLL."""
 
     score_equivalent = True

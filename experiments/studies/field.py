@@ -15,7 +15,6 @@ from experiments.studies.tuned_lightgbm import N_FOLDS, N_TRIALS, tuned_lightgbm
 CLASSICS = {
     "NB": "naive-bayes:frequency",
     "NB weighted": "naive-bayes:weighted",
-    "NB averaged (MANB)": "naive-bayes:manb",
     "NB, attributes selected": "selective:frequency",
     "NB, maximum margin": "naive-bayes:conditional(objective=margin)",
     "NB, margin and likelihood": "naive-bayes:conditional(objective=mixed-margin, prior=uniform)",
@@ -26,7 +25,6 @@ CLASSICS = {
     "AODE": "aode:frequency",
     "AODE by information": "aode(weights=information):frequency",
     "AODE, fitted weights": "aode(weights=conditional):frequency",
-    "AODE, subsumption": "aode(subsumption=100):frequency",
     "A2DE": "aode(n=2):frequency",
     "tree average": "tree-average:k2:frequency",
 }

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.studies.plots import MeanRanks, PairedValues, plot_critical_difference, plot_scatter
+from experiments.studies.plots import MeanRanks, PairedValues, plot_calibration, plot_critical_difference, plot_scatter
 from experiments.studies.results import UNITS, Results
 from experiments.studies.statistics import binomial_error
 from experiments.studies.study import Study
 from experiments.studies.tables import has_ranks, ranks_of
-from tanager.plots import plot_calibration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tanager.arrays import Array
-from tanager.plots.charts import BLUE, ORANGE
+from tanager.plots.charts import BLUE, ORANGE, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.transforms import Bbox
 
+    from tanager.metrics import ReliabilityCurve
+
 MAX_POINTS_NAMED = 6
+FEWEST_ROWS = 10
 
 
 @dataclass(frozen=True)
@@ -135,3 +138,25 @@ def _new_axes(width: float, height: float) -> Axes:
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def plot_calibration(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = None) -> Axes:
+    """A line per classifier: the share of rows in which an event happened, by the probability given to it.
+
+    The event is that the predicted class is right, for the curve `top` of `tanager.calibration`. Below the diagonal
+    a classifier is overconfident. Bins of fewer than ten rows are left out.
+    """
+    ax = ax or new_axes(4.8, 4.6)
+    ax.plot([0, 1], [0, 1], color=ORANGE, lw=1)
+    lowest = 1.0
+    for name, curve in curves.items():
+        full = np.array(curve.count) >= FEWEST_ROWS
+        if full.any():
+            confidence, right = np.array(curve.mean_predicted)[full], np.array(curve.observed)[full]
+            ax.plot(confidence, right, "o-", ms=3, lw=1.2, label=name)
+            lowest = min(lowest, confidence.min(), right.min())
+    ends = (max(0.0, lowest - 0.05), 1.02)
+    ax.set(xlim=ends, ylim=ends, xlabel="confidence", ylabel="share right", aspect="equal")
+    if len(ax.lines) > 1:
+        ax.legend(fontsize=7, frameon=False)
+    return ax

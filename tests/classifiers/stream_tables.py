@@ -97,8 +97,7 @@ def model_arrays(clf: TableClassifier) -> list[np.ndarray]:
     network = clf.model_
     if isinstance(network, MixtureNetwork | TreeAverageNetwork):
         weights = network.weights if isinstance(network, MixtureNetwork) else network.log_weights
-        implied = getattr(getattr(network, "subsumption", None), "implied", ())
-        return [weights, *implied, *(table for member in network.members for table in member.tables)]
+        return [weights, *(table for member in network.members for table in member.tables)]
     effects = [network.intercept, *network.mains] if isinstance(network, AdditiveModel) else []
     return [*network.tables, *effects]
 

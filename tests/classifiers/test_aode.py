@@ -39,18 +39,18 @@ def fitted(X, y, **options):
     return BayesianNetworkClassifier(AnDE(**options), None, "frequency", categorical_features="all").fit(X, y)
 
 
-def by_hand(X, y, row, n, weight_of=lambda superparents: 1.0, normalized=True, among=range(4), states=N_STATES):
-    """The formula of the page of the method over some attributes, with one pseudo-row per cell; P(class | row)."""
+def by_hand(X, y, row, n, weight_of=lambda superparents: 1.0, normalized=True):
+    """The formula of the page of the method, with one pseudo-row per cell; P(class | row)."""
     joint = np.zeros(3)
-    for superparents in combinations(among, n):
+    for superparents in combinations(range(len(N_STATES)), n):
         for c in range(3):
             rows = y == c
             p = np.mean(rows)
             for parent in superparents:
-                p *= (np.sum(X[rows, parent] == row[parent]) + 1) / (rows.sum() + states[parent])
+                p *= (np.sum(X[rows, parent] == row[parent]) + 1) / (rows.sum() + N_STATES[parent])
                 rows = rows & (X[:, parent] == row[parent])
-            others = set(among).difference(superparents)
-            p *= prod((np.sum(X[rows, i] == row[i]) + 1) / (rows.sum() + states[i]) for i in others)
+            others = set(range(len(N_STATES))).difference(superparents)
+            p *= prod((np.sum(X[rows, i] == row[i]) + 1) / (rows.sum() + N_STATES[i]) for i in others)
             joint[c] += weight_of(superparents) * p
     return joint / joint.sum() if normalized else joint
 
@@ -180,57 +180,3 @@ def test_what_is_made_for_one_network_says_so(structure, tmp_path):
     save_model(clf, tmp_path / "model.json")
     with pytest.raises(FileError, match="a mean of networks"):
         read_network(tmp_path / "model.json")
-
-
-def make_implied(n_rows=200):
-    """The second column tells whether the first is 2; the fourth repeats the third."""
-    X, y = make_table(7, n_rows)
-    X[:, 1] = X[:, 0] == 2
-    X[:, 3] = X[:, 2] = X[:, 2] % 3
-    return X, y
-
-
-def left_after_subsumption(X, row, least):
-    """Attributes of a row that follow from none of the others, each pair of cells looked up in all rows."""
-
-    def says(i, j):
-        rows = X[:, i] == row[i]
-        return rows.sum() >= least and (X[rows, j] == row[j]).all()
-
-    pairs = [(i, j) for i in range(4) for j in range(4) if i != j and says(i, j)]
-    return [j for j in range(4) if not any(to == j and not ((j, i) in pairs and j < i) for i, to in pairs)]
-
-
-@pytest.mark.parametrize("n", [0, 1, 2])
-@pytest.mark.parametrize("least", [1, 60])
-def test_cells_that_follow_from_others_are_left_out_as_child_and_as_superparent(n, least):
-    X, y = make_implied()
-    clf = fitted(X, y, n=n, subsumption=least)
-    states = (4, 2, 3, 3) if X[:, 0].max() == 3 else (3, 2, 3, 3)
-    numbers = set()
-    for row in X[:40]:
-        left = left_after_subsumption(X, row, least)
-        numbers.add(len(left))
-        expected = by_hand(X, y, row, n, among=left, states=states)
-        np.testing.assert_allclose(clf.predict_proba([row])[0], expected, rtol=1e-9)
-        told = clf.network_.query("class", {f"x{i}": int(value) for i, value in enumerate(row)})
-        np.testing.assert_allclose(list(told.values()), expected, rtol=1e-9)
-    assert min(numbers) == 2
-    assert (max(numbers) > 2) == (least > 1)
-
-
-def test_what_subsumption_leaves_out_is_the_same_for_columns_in_another_order():
-    X, y = make_implied()
-    names = ["d", "b", "a", "c"]
-    table = pd.DataFrame(X, columns=names)
-    expected = fitted(table, y, subsumption=30).predict_proba(table)
-    backwards = fitted(table[names[::-1]], y, subsumption=30)
-    np.testing.assert_allclose(backwards.predict_proba(table[names[::-1]]), expected, rtol=1e-9)
-    assert not np.allclose(expected, fitted(table, y).predict_proba(table))
-
-
-def test_a_row_that_contradicts_what_followed_keeps_its_cells():
-    X, y = make_implied()
-    clf, plain = fitted(X, y, subsumption=1), fitted(X, y)
-    row = np.array([[2, 0, 0, 1]])  # in training 2 came with 1, and the last two were equal
-    np.testing.assert_allclose(clf.predict_proba(row), plain.predict_proba(row), rtol=1e-12)

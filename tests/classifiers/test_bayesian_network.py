@@ -60,6 +60,16 @@ def test_the_class_takes_the_name_of_its_column_and_never_an_attribute_s():
     assert NaiveBayesClassifier().fit(clash, [0, 1] * 5).network_.target == "class_"
 
 
+def test_verbose_prints_what_was_chosen_and_more_of_it_every_step(capsys):
+    X, y = iris()
+    clf = TANClassifier(verbose=1).fit(X, y)
+    short = capsys.readouterr().out
+    assert all(word in short for word in ("structure: ", "strengths", "passes over the rows: tolerance"))
+    assert short.count("\n") == 3
+    TANClassifier(verbose=2).fit(X, y)
+    assert capsys.readouterr().out.count("\n") == 3 + len(clf.trace_.structure)
+
+
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [

@@ -95,7 +95,7 @@ def test_partial_fit_after_fit_keeps_the_cut_points_of_fit():
 
 def test_partial_fit_refuses_a_column_that_changes_its_type():
     clf = NaiveBayesClassifier().partial_fit(pd.DataFrame({"a": [1.0, 2.0]}), [0, 1], classes=[0, 1])
-    with pytest.raises(DataError, match="column 'a' holds text in this batch; earlier batches held numbers"):
+    with pytest.raises(DataError, match="column 'a' holds text in one part of the table and numbers in another"):
         clf.partial_fit(pd.DataFrame({"a": ["x", "y"]}), [0, 1])
 
 

@@ -97,7 +97,7 @@ def test_shuffled_rows_give_the_same_model(structure, parameters, n_rows, weight
         lambda name: Tree(root=name("c")),
         lambda name: Tree(required_edges=[(name("z"), name("m"))], forbidden_edges=[(name("a"), name("c"))]),
         lambda name: HillClimb(required_edges=[(name("z"), name("a"))], forbidden_edges=[(name("c"), name("a"))]),
-        lambda name: HillClimb(class_edges="free", restarts=2, required_edges=[(name("m"), name("answer"))]),
+        lambda name: HillClimb(class_edges="free", required_edges=[(name("m"), name("answer"))]),
         lambda name: Fixed([(name("z"), name("m")), (name("a"), name("z"))]),
         lambda name: Fixed({name("m"): [name("z"), name("c")]}),
     ],

@@ -50,7 +50,7 @@ WITH_OPTIONS = [
     BayesianNetworkClassifier("hill-climb", "cll", "frequency"),
     BayesianNetworkClassifier("hill-climb", CLL(penalty="mdl"), "frequency"),
     BayesianNetworkClassifier("tan", ACLL(at="pooled"), "frequency"),
-    BayesianNetworkClassifier(AnDE(n=2, weights="information", subsumption=20), None, "frequency"),
+    BayesianNetworkClassifier(AnDE(n=2, weights="information"), None, "frequency"),
     BayesianNetworkClassifier(Selective(by="accuracy"), None, "frequency"),
     BayesianNetworkClassifier("kdb", None, Hierarchical(8.0)),
     BayesianNetworkClassifier(AnDE(weights="conditional"), None, "frequency"),
@@ -149,7 +149,7 @@ FEW = {"categorical_features": ["byte", "holes"]}
     [
         NaiveBayesClassifier(missing="average", **FEW),
         BayesianNetworkClassifier("tan", "acll", "acll", missing="skip", engine="numba", **FEW),
-        BayesianNetworkClassifier(AnDE(weights="information", subsumption=20), parameters="frequency", **FEW),
+        BayesianNetworkClassifier(AnDE(weights="information"), parameters="frequency", **FEW),
     ],
     ids=str,
 )

@@ -1,4 +1,4 @@
-"""Tables as people have them: eleven files made from one clean table, each messy in its own way."""
+"""Tables as people have them: six files made from one clean table, each messy in its own way."""
 
 from __future__ import annotations
 
@@ -38,16 +38,6 @@ def with_comma(row: Row) -> Row:
     return [str(cell).replace(".", ",") if isinstance(cell, float) else cell for cell in row]
 
 
-def titles(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
-    """A title over all columns, a note, and a blank row above the header, which is in row 4."""
-    write_sheets(path, {"Data": [["Patients of 2024"], ["exported", "by hand"], [], names, *rows]}, ("A1:E1",))
-
-
-def notes(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
-    """A blank row and a note below the table."""
-    write_sheets(path, {"Data": [names, *rows, [], ["Source: registry, n = 90"]]})
-
-
 def two_sheets(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
     """Notes on the first sheet; on the second the names of two groups above the header, and a site for many rows."""
     notes: list[Row] = [["Contents"], ["Table", "sheet 2"], ["Author", "A. Clerk"]]
@@ -64,41 +54,23 @@ def latin(path: Path, names: list[str], rows: list[Row], draw: random.Random) ->
     write_text(path, [*title, names, *map(with_comma, rows)], ";", "latin-1")
 
 
-def utf16(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
-    """Semicolons and decimal commas, in UTF-16; empty columns at the right."""
-    write_text(path, [[*names, "", ""], *([*with_comma(row), "", ""] for row in rows)], ";", "utf-16")
-
-
 def units(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
-    """Percentages, thousands, currency, and several ways to write that a value is missing."""
+    """Percentages, thousands, currency, dates with the day first, and several ways to write that a value is missing."""
 
     def written(row: Row) -> Row:
         cells: Row = [f"{float(str(row[0])) * 10:.1f} %", f"{float(str(row[1])) * 1000:,.0f}", f"€ {row[2]}", *row[3:]]
         if draw.random() < 0.1:
             cells[draw.randrange(3)] = draw.choice(["n/a", "-", "null"])
-        return cells
+        day = f"{draw.randint(1, 28)}/{draw.randint(1, 12)}/{draw.randint(2019, 2024)}"
+        return [day, draw.choice(["north", "south", "east", "n/a", "null"]), *cells]
 
-    write_text(path, [names, *map(written, rows)])
-
-
-def dates(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
-    """A date with the day first and a text with n/a in it."""
-    days = [f"{draw.randint(1, 28)}/{draw.randint(1, 12)}/{draw.randint(2019, 2024)}" for _ in rows]
-    regions = [draw.choice(["north", "south", "east", "n/a", "null"]) for _ in rows]
-    cells: list[Row] = [[day, region, *row] for day, region, row in zip(days, regions, rows, strict=True)]
-    write_text(path, [["seen", "region", *names], *cells])
+    write_text(path, [["seen", "region", *names], *map(written, rows)])
 
 
 def identifiers(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
-    """A row number, an identifier and a constant."""
-    cells: list[Row] = [[k + 1, f"P{k * 7:05}", "CH", *row] for k, row in enumerate(rows)]
-    write_text(path, [["nr", "patient", "country", *names], *cells])
-
-
-def duplicates(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
-    """Every fifth row twice, and a column twice."""
-    twice = [row for k, row in enumerate(rows) for _ in range(1 + (k % 5 == 0))]
-    write_text(path, [[*names[:-1], "copy", names[-1]], *([*row[:-1], row[0], row[-1]] for row in twice)])
+    """A row number, an identifier, a constant, and a column twice."""
+    cells: list[Row] = [[k + 1, f"P{k * 7:05}", "CH", *row[:-1], row[0], row[-1]] for k, row in enumerate(rows)]
+    write_text(path, [["nr", "patient", "country", *names[:-1], "copy", names[-1]], *cells])
 
 
 def leak(path: Path, names: list[str], rows: list[Row], draw: random.Random) -> None:
@@ -123,15 +95,10 @@ def spell(label: str, draw: random.Random) -> str:
 
 
 FILES: dict[str, Write] = {
-    "titles.xlsx": titles,
-    "notes.xlsx": notes,
     "two_sheets.xlsx": two_sheets,
     "latin.csv": latin,
-    "utf16.csv": utf16,
     "units.csv": units,
-    "dates.csv": dates,
     "identifiers.csv": identifiers,
-    "duplicates.csv": duplicates,
     "leak.xlsx": leak,
     "typos.csv": typos,
 }

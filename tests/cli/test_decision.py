@@ -77,7 +77,7 @@ def test_evaluate_and_explain_speak_of_the_decision(iris, capsys):
     rules = json.loads(capsys.readouterr().out)["decision"]["rules"]
     assert [each["rule"] for each in rules][:2] == ["this decision", "most probable class"]
     assert run(["explain", "m.json", "iris.csv", "--row", "7"]) == 0
-    assert "Decided: setosa, expected to cost" in capsys.readouterr().out
+    assert "decided: setosa, expected to cost" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_evaluate_and_explain_speak_of_the_decision(iris, capsys):
         (["--cost", "virginica:setosa"], "expected CLASS=NUMBER"),
         (["--cost", "virginica=3"], "expected TRUE:DECIDED=COST"),
         (["--ask", "-1"], "ask: the cost is -1.0"),
-        (["--threshold", "setosa=7"], "--threshold 7 is reached by no row, or by all"),
+        (["--threshold", "setosa=7"], "--threshold=7 is not valid"),
         (["--threshold", "rose=0.2"], "'rose'"),
         (["--sensitivity", "setosa=2"], "--sensitivity=2 is not valid"),
         (["--specificity", "setosa=0"], "--specificity=0 is not valid"),

@@ -114,18 +114,6 @@ def test_groups_and_times_say_how_rows_are_held_out_and_are_no_attributes(iris, 
     assert (found["rows"], found["rows_judged"], len(found["auc"]["folds"])) == (150, 450, 15)
 
 
-@pytest.mark.parametrize("blank", ["", "  "])
-@pytest.mark.parametrize("command", ["fit", "evaluate"])
-def test_a_class_column_of_blanks_is_refused_in_a_line(tmp_path, monkeypatch, capsys, blank, command):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.csv").write_text("x,y\n" + f"1,{blank}\n2,{blank}\n" * 10)
-    more = ["-o", "m.json"] if command == "fit" else []
-    assert run([command, "a.csv", "--class", "y", *more]) == 2
-    err = capsys.readouterr().err
-    assert ("the class column holds nothing but blanks in 20 rows" if blank else "missing in 20 rows, all") in err
-    assert not (tmp_path / "m.json").exists()
-
-
 def test_a_class_rarer_than_the_folds_is_measured_with_a_warning(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("x,y\n" + "u,a\nv,b\n" * 10 + "w,c\n")

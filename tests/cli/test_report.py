@@ -13,11 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import log_loss
 
 from tanager import load_model
 from tanager.cli.main import run
-from tanager.files.read_table import read_table
 
 TABLE = "x,c,y\n" + "1,u,a\n5,v,b\n1.5,u,a\n6,v,b\n" * 5
 
@@ -62,21 +60,7 @@ def test_the_training_table_is_judged_by_cross_validation_and_any_other_as_it_is
     assert found["base_rate"]["log_loss"] == kept.base.log_loss
     assert found["confusion"] == kept.confusion.tolist()
     assert run(["report", "hard.json", "rest.csv"]) == 0
-    found = content((folder / "report.html").read_text("utf-8"))["quality"]
-    p = load_model("hard.json").predict_proba(read_table("rest.csv").select(["x", "c"]))
-    truth = read_table("rest.csv").column("y").to_numpy()
-    assert found["split"] == ""
-    assert found["log_loss"] == pytest.approx(log_loss(truth, p))
-
-
-def test_rows_with_the_class_are_judged_and_rows_without_are_only_shown(folder):
-    assert run(["report", "model.json", "table.csv", "-o", "with.html"]) == 0
-    quality = content((folder / "with.html").read_text("utf-8"))["quality"]
-    assert (quality["n_rows"], quality["accuracy"]) == (20, 1.0)
-    (folder / "rows.csv").write_text("c,x,other\nu,1,9\nv,7,9\n")
-    assert run(["report", "model.json", "rows.csv", "-o", "without.html"]) == 0
-    found = content((folder / "without.html").read_text("utf-8"))
-    assert (found["rows"]["count"], found["quality"]) == (2, None)
+    assert content((folder / "report.html").read_text("utf-8"))["quality"]["split"] == ""
 
 
 def test_a_class_of_digits_kept_as_text_is_recognised(folder):
@@ -112,13 +96,6 @@ def test_the_card_is_written_beside_the_page_and_the_title_is_the_name_of_the_ta
     assert run(["report", "model.json", "--card", "card.md"]) == 0
     assert (folder / "card.md").read_text("utf-8").startswith("# model\n\nAdditive model: ")
     assert run(["report", "model.json", "--card", "card.md"]) == 0
-
-
-def test_fit_and_report_write_the_same_page(folder):
-    command = ["fit", "table.csv", "-c", "y", "--structure", "naive-bayes", "-o", "again.json", "--report", "both.html"]
-    assert run(command) == 0
-    assert run(["report", "again.json", "table.csv", "-o", "later.html", "--title", "table"]) == 0
-    assert (folder / "both.html").read_bytes() == (folder / "later.html").read_bytes()
 
 
 def test_rows_are_inside_the_page_unless_they_are_left_out_and_the_page_says_so(folder):

@@ -13,8 +13,8 @@ import pytest
 from tanager.cli import training_data
 from tanager.cli.main import run
 from tanager.files import read_table as read_table_module
-from tanager.files.read_table import bytes_in_memory, read_table
-from tanager.files.write_table import table_writer, write_table
+from tanager.files.read_table import bytes_in_memory
+from tanager.files.write_table import write_table
 from tanager.runtime import resources
 from tanager.table.stream import source as stream_source
 
@@ -115,18 +115,3 @@ def test_text_after_numbers_in_a_stream_of_text_is_refused_with_a_way_out(files,
     assert "somewhere after row" in error
     assert "--no-stream" in error
     assert not Path("m.json").exists()
-
-
-def test_a_broken_writer_leaves_the_old_file(tmp_path):
-    file = tmp_path / "a.parquet"
-    write_table(pa.table({"a": [1]}), file)
-    table = pa.table({"a": [2]})
-    with pytest.raises(KeyboardInterrupt), table_writer(file) as write:
-        _write_then_stop(write, table)
-    assert read_table(file).to_pydict() == {"a": [1]}
-    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
-
-
-def _write_then_stop(write, table):
-    write(table)
-    raise KeyboardInterrupt

@@ -45,10 +45,7 @@ MODELS = [
         for missing in ("skip", "average", "marginalize", "category")
     ),
     AdditiveClassifier(missing="average", trees=False),
-    *(
-        BayesianNetworkClassifier(structure, parameters="frequency")
-        for structure in (AnDE(n=2), AnDE(subsumption=20), TreeAverage(forest=False))
-    ),
+    *(BayesianNetworkClassifier(structure, parameters="frequency") for structure in (AnDE(n=2), AnDE(), TreeAverage())),
 ]
 
 

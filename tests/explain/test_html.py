@@ -48,7 +48,7 @@ def pages(models):
         "overall of effects": explain(effects),
         "network": tables.model_,
         "table": tables.model_.table(EVIL),
-        "effects": effects.model_,
+        "effects": explain(effects),
         "checkup": check(X, y),
     }
 

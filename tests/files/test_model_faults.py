@@ -168,7 +168,8 @@ def test_every_kind_of_value_of_a_model_is_refused_or_kept_when_it_is_changed(na
     ]
     changes = [(place, value) for place in places for value in others(at(model_of(name), place))]
     kept = [check_change(name, place, value) for place, value in changes]
-    assert 0 < sum(kept) < len(kept)
+    assert not all(kept)
+    assert any(kept) or name == "mixture"  # of which every value is one of a sum to one
 
 
 @pytest.mark.parametrize(("name", "place", "value"), FELL.values(), ids=FELL)

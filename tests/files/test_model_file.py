@@ -58,6 +58,9 @@ def test_a_loaded_model_predicts_bit_by_bit_the_same(tmp_path):
 def test_a_network_of_version_0_2_predicts_what_it_predicted_there(tmp_path, name):
     """`networks_of_0_2.json` was written by version 0.2: models of iris, and P(class | row) of every tenth row."""
     written = json.loads(Path(__file__).with_name("networks_of_0_2.json").read_text())[name]
+    if name == "aode":  # with an option that has gone since
+        options = {"n": 1, "weights": "equal", "subsumption": None}
+        written["document"]["options"]["structure"] = {"part": "AnDE", "options": options}
     (tmp_path / "model.json").write_text(json.dumps(written["document"]))
     X = load_iris(as_frame=True).data[::10]
     clf = load_model(tmp_path / "model.json")

@@ -257,7 +257,6 @@ def test_batches_of_parquet_hold_no_more_text_than_a_batch_may(tmp_path, monkeyp
 @pytest.mark.parametrize("use_dictionary", [False, True], ids=["plain", "dictionary"])
 def test_a_batch_of_parquet_is_counted_before_it_is_held(tmp_path, monkeypatch, use_dictionary):
     monkeypatch.setattr(stream_source, "available_memory", lambda: 8 * ROOM)
-    monkeypatch.setattr(stream_source, "SMALL_CHUNK", 0)
     options = {"compression": "zstd", "use_dictionary": use_dictionary, "dictionary_pagesize_limit": 100 * ROOM}
     path, texts = tmp_path / "t.parquet", TEXTS["long texts, each once"]
     pyarrow.parquet.write_table(pa.table({"a": texts}), path, **options)

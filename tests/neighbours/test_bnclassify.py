@@ -15,7 +15,6 @@ import pytest
 
 from tanager import BayesianNetworkClassifier, TANClassifier, structure_score
 from tanager.classifiers import information
-from tanager.parameters import MANB
 
 DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parents[3] / "shared" / "data"))
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no benchmark tables in {DATA}; set TANAGER_DATA")
@@ -85,32 +84,6 @@ def smooth_class(shares, y):
     rows = y.value_counts().sort_index().to_numpy()
     shares = shares * (rows + 1) / rows
     return shares / shares.sum(axis=1, keepdims=True)
-
-
-MANB_EDGES = {
-    0.5: (0.000026294701543, 1.0),
-    0.00001: (0.000000000262957, 0.999981436585993),
-    0.03: (0.000000813258915, 0.999999993997562),
-    0.1: (2.921702e-06, 1.0),
-    0.95: (0.000499362978504, 0.999999999990223),
-}
-"""By prior: P(edge to doors | rows), P(edge to lug_boot | rows); the others are 1."""
-MANB_ACCEPTABLE = {0.5: {12: 0.301507, 1646: 0.307484, 1728: 0.209418}, 0.00001: {12: 0.301510, 18: 0.418681}}
-"""By prior and row, counted from 1: P(acc | row)."""
-
-
-@pytest.mark.parametrize("prior", MANB_EDGES)
-def test_manb(car, prior):
-    X, y = car
-    clf = BayesianNetworkClassifier("naive-bayes", parameters=MANB(prior=prior)).fit(X, y)
-    edges = clf.trace_.parameters.probability
-    doors, lug_boot = MANB_EDGES[prior]
-    assert edges["doors"] == pytest.approx(doors, rel=2e-6)
-    assert edges["lug_boot"] == pytest.approx(lug_boot, abs=2e-9)
-    assert min(edges[name] for name in ("buying", "maint", "persons", "safety")) == pytest.approx(1, abs=1e-12)
-    shares = smooth_class(clf.predict_proba(X), y)[:, clf.classes_.tolist().index("acc")]
-    for row, expected in MANB_ACCEPTABLE.get(prior, {}).items():
-        assert shares[row - 1] == pytest.approx(expected, abs=1e-6)
 
 
 def test_aode(car):

@@ -1,4 +1,4 @@
-"""The junction tree against the joint written out in full, closed forms and pyAgrum, in NumPy and compiled."""
+"""The junction tree against the joint written out in full and closed forms, in NumPy and compiled."""
 
 from __future__ import annotations
 
@@ -327,37 +327,6 @@ def test_an_impossible_row_is_named_with_the_cells_that_contradict_and_no_others
         network.posterior(frame, "n2", impossible="zero")
     with pytest.raises(OptionError, match="asked for twice"):
         network.query(["n0", "n0"])
-
-
-@pytest.mark.parametrize("name", WAYS)
-def test_posteriors_in_a_network_of_37_nodes_are_those_of_pyagrum(name):
-    gum = pytest.importorskip("pyagrum")
-    rng = np.random.default_rng(37)
-    n_states = tuple(rng.integers(2, 5, 37).tolist())
-    drawn = (rng.choice(node, rng.integers(0, min(node, 3) + 1), replace=False) for node in range(37))
-    dag = Dag(tuple(tuple(parents.tolist()) for parents in drawn))
-    tables = [rng.dirichlet(np.ones(r), size=shape) for shape, r in (f.shape(n_states) for f in dag.families)]
-    peer = gum.BayesNet()
-    for node, r in enumerate(n_states):
-        peer.add(gum.LabelizedVariable(str(node), "", r))
-    for parent, child in dag.edges:
-        peer.addArc(parent, child)
-    for family in dag.families:
-        for states in product(*(range(n_states[node]) for node in family.parents)):
-            configuration = np.ravel_multi_index(states, [n_states[p] for p in family.parents]) if states else 0
-            given = {str(p): k for p, k in zip(family.parents, states, strict=True)}
-            peer.cpt(family.child)[given] = tables[family.child][configuration].tolist()
-    codes = np.where(rng.random((25, 37)) < 0.6, n_states, rng.integers(0, n_states, (25, 37)))
-    with way(name):
-        posteriors = JunctionTree.of(dag, n_states).posteriors(tables, codes, range(37))
-        logs = JunctionTree.of(dag, n_states).log_evidence(tables, codes)
-    for row, cells in enumerate(codes):
-        inference = gum.LazyPropagation(peer)
-        inference.setEvidence({str(node): int(k) for node, k in enumerate(cells) if k < n_states[node]})
-        inference.makeInference()
-        assert math.log(inference.evidenceProbability()) == pytest.approx(logs[row], rel=1e-9)
-        for node in range(37):
-            np.testing.assert_allclose(posteriors[node][row], inference.posterior(node).toarray(), atol=1e-9)
 
 
 def test_rows_that_share_a_hash_are_told_apart():

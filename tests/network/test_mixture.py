@@ -165,21 +165,6 @@ def test_evidence_that_is_impossible_in_one_member_is_answered_by_the_others():
         MixtureNetwork((one, one), np.array([0.5, 0.5])).query("n3", {"n0": "s0"})
 
 
-@pytest.mark.parametrize("least", [1e-3, 1e-30, 1e-200])
-def test_products_far_below_the_smallest_number_keep_their_digits(least):
-    """600 attributes, each with the same small probability: the logarithm of a sum of powers."""
-    n, columns = 600, random_network(0, [2] * 601, density=0.0).columns
-    table = np.array([[1.0 - least, least], [1.0 - 2 * least, 2 * least]])
-    members = []
-    for parent in (0, 1):
-        dag = superparent_dag(n, (parent,))
-        tables = [np.vstack([table] * (f.shape([2] * (n + 1))[0] // 2)) for f in dag.families[:-1]]
-        members.append(Network(columns, dag, (*tables, np.array([[0.5, 0.5]])), columns[-1].name))
-    found = MixtureNetwork(members, np.array([0.25, 0.75])).log_joint(np.ones((1, n), np.uint8))
-    expected = np.log(0.5) + n * np.log([least, 2 * least])
-    np.testing.assert_allclose(found[0], expected, rtol=1e-13)
-
-
 def test_members_of_very_unlike_size_add_up():
     """A network that a row is impossible under, or nearly, takes nothing from the others."""
     columns, n = random_network(0, [2] * 11).columns, 10

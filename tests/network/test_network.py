@@ -1,12 +1,8 @@
 """Network: queries, likelihoods, samples and tables against the joint distribution written out in full."""
 
-import datetime
-import json
 import math
-from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,23 +37,6 @@ def test_a_query_is_the_ratio_of_two_sums_over_the_joint(network, data):
             p for s, p in fitting.items() if all(f"s{s[node]}" == k for node, k in zip(asked, states, strict=True))
         )
         assert probability == pytest.approx(sum(agree) / sum(fitting.values()), abs=1e-12)
-
-
-@settings(max_examples=30, deadline=None)
-@given(networks(), st.data())
-def test_the_log_likelihood_of_a_row_sums_out_its_gaps(network, data):
-    cells = {
-        name: data.draw(st.sampled_from([*network.states[name], None]))
-        for name in network.nodes
-        if data.draw(st.booleans())
-    } or {network.nodes[0]: None}
-    expected = sum(
-        p
-        for s, p in joint(network).items()
-        if all(cell is None or f"s{s[network.nodes.index(name)]}" == cell for name, cell in cells.items())
-    )
-    frame = pd.DataFrame({name: pd.Series([cell, cell], dtype="object") for name, cell in cells.items()})
-    assert network.log_likelihood(frame) == pytest.approx([math.log(expected)] * 2, abs=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
@@ -128,12 +107,6 @@ def test_tables_that_are_no_distribution_are_refused(tables, message):
         Network((COIN,), Dag(((),)), tables)
 
 
-def test_impossible_evidence_names_its_cells():
-    network = random_network(2, [2, 2], density=1.0, zeros=True)
-    with pytest.raises(DataError, match=r"probability zero.*n0='s0'"):
-        network.query("n1", {"n0": "s0"})
-
-
 def test_unknown_nodes_and_states_get_the_nearest_names():
     network = random_network(2, [2, 2])
     with pytest.raises(OptionError, match="no node 'n9'; the nearest are 'n0', 'n1'"):
@@ -165,33 +138,6 @@ def test_family_probabilities_are_sums_of_the_joint(network, data):
         expected[tuple(state[node] for node in family.nodes)] += p
     found = network.family_probabilities(family, network.n_states)
     np.testing.assert_allclose(found, expected.reshape(family.class_shape(network.n_states)), atol=1e-12)
-
-
-def test_bins_dates_and_gap_states_come_back_from_a_dictionary():
-    day = datetime.date(2024, 2, 29)
-    columns = (
-        ColumnSchema("age", "numeric", cuts=(0.1, 40.0), missing_state=True),
-        ColumnSchema("day", "categorical", (day, datetime.date(2025, 1, 1))),
-    )
-    network = Network(columns, Dag(((), (0,))), (np.full((1, 4), 0.25), np.full((4, 2), 0.5)))
-    back = Network.from_dict(json.loads(json.dumps(network.to_dict())))
-    assert back.states == network.states
-    assert back.query("day", {"age": 12.0}) == network.query("day", {"age": 12.0})
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"format": 99}, "its format is 99"),
-        ({"parents": [[1], [0]]}, "cycle"),
-        ({"tables": [[[0.5, 0.6]], [[1.0, 0.0]]]}, "does not sum to one"),
-        ({"target": "dice"}, "target"),
-    ],
-)
-def test_a_dictionary_that_is_no_network_is_refused(change, message):
-    pair = Network((COIN, replace(COIN, name="other")), Dag(((), ())), (np.full((1, 2), 0.5),) * 2)
-    with pytest.raises((DataError, OptionError), match=message):
-        Network.from_dict(pair.to_dict() | change)
 
 
 def test_a_state_that_json_cannot_hold_is_named():

@@ -12,14 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cut_rows import assert_rows_are, assert_same_rows
-from oracle import count_rows, random_batch, take_rows
+from oracle import random_batch, take_rows
 
 pytest.importorskip("distributed", reason="needs Dask: pip install 'tanager[dask]'")
 
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
-from tanager.counts.family import Family
-from tanager.dask.classifiers import TorchOnWorkers
 from tanager.dask.cluster import Cluster, ClusterRows
 from tanager.errors import MemoryLimitError
 from tanager.runtime.resources import count_threads
@@ -46,27 +42,6 @@ def test_every_answer_is_that_of_the_batch_for_any_cut_of_it(client, cuts, gaps,
     rows = on_cluster(client, batch, cuts)
     assert rows.place == "cluster"
     assert_rows_are(rows, batch, np.array(sorted(numbers), dtype=int))
-
-
-@settings(max_examples=8, deadline=None)
-@given(cuts=edges, gaps=st.sampled_from([0.0, 0.3]))
-def test_counts_equal_counting_row_by_row_for_any_cut_of_the_rows(client, cuts, gaps):
-    batch = random_batch(3, 80, N_STATES, gaps)
-    counts = CountStore(on_cluster(client, batch, cuts), choose_engine("auto"), "abcd")
-    pairs = counts.pairs()
-    assert pairs.counts.dtype == np.int64
-    for child in (1, 2):
-        np.testing.assert_array_equal(pairs.table(0, child), count_rows(batch, (0, 3, child)))
-    counted = counts.table(Family(2, (0, 1, 3)))
-    np.testing.assert_array_equal(counted, count_rows(batch, (0, 1, 3, 2)).reshape(counted.shape))
-
-
-def test_torch_counts_on_the_workers(client):
-    pytest.importorskip("torch")
-    batch = random_batch(3, 80, N_STATES, 0.3)
-    counts = CountStore(on_cluster(client, batch, (20, 70)), TorchOnWorkers("cpu"), "abcd")
-    np.testing.assert_array_equal(counts.pairs().table(0, 1), count_rows(batch, (0, 3, 1)))
-    np.testing.assert_array_equal(counts.table(Family(2, (3,)))[0], count_rows(batch, (3, 2)))
 
 
 def test_more_rows_than_fit_this_machine_are_refused(client, monkeypatch):
@@ -170,7 +145,3 @@ def test_parts_that_lie_evenly_stay_where_they_are(holders):
     for own in group([7] * 12, holders):
         assert {holders[part.key] for part in own.parts} == {own.worker}
         assert own.n_rows == 21
-
-
-def test_parts_of_one_worker_go_to_all():
-    assert [own.n_rows for own in group([5] * 8, ["one"] * 8)] == [10, 10, 10, 10]

@@ -61,11 +61,10 @@ def test_a_worker_killed_while_counting_or_descending_changes_nothing(monkeypatc
         ("shape", lambda column: column == "flat", ("text", "booleans")),
     ],
 )
-def test_partitions_of_different_types_are_named_with_the_column(fit, name, change, kinds, table):
+def test_columns_of_different_types_in_two_partitions_are_named(fit, name, change, kinds, table):
     other = table.iloc[400:]
     other = other.assign(**{name: change(other[name])})
-    expected = f"column {name!r} holds {kinds[0]} in partition 0 and {kinds[1]} in partition 2"
-    with pytest.raises(DataError, match=expected):
+    with pytest.raises(DataError, match=f"column {name!r} holds {kinds[1]} in one part .* and {kinds[0]} in another"):
         fit(table.iloc[:200], table.iloc[200:400], other)
 
 
@@ -100,12 +99,8 @@ def test_class_columns_that_cannot_be_used_are_refused(client, fit, cut, table):
         fit(table.iloc[:300].sort_values("outcome"), table.iloc[300:].assign(outcome=0))
     with pytest.raises(DataError, match="nearest first, are 'outcome'"):
         model.fit(rows, "outcomes")
-    with pytest.raises(DataError, match="2 partitions and y has 3"):
-        model.fit(rows, cut(table, 100, 200)["outcome"])
-    with pytest.raises(DataError, match=r"partition .: X has 300 rows and y has .00"):
-        model.fit(rows, cut(table, 100)["outcome"])
-    with pytest.raises(DataTypeError, match="y is a Series; expected a Dask series"):
-        model.fit(rows, table["outcome"])
+    with pytest.raises(DataError, match="y is a Series; expected the name of the class column"):
+        model.fit(rows, rows["outcome"])
     with pytest.raises(DataTypeError, match="X is a DataFrame; expected a Dask data frame"):
         model.fit(table, "outcome")
 
@@ -117,7 +112,7 @@ def test_row_weights_that_cannot_be_used_are_refused(client, cut, table):
         DataError, match="no column 'time' with the rows' weights; its columns, nearest first, are 'times'"
     ):
         model.fit(rows, "outcome", "time")
-    with pytest.raises(DataTypeError, match="sample_weight is a Series; expected the name of a column"):
+    with pytest.raises(DataError, match="sample_weight is a Series; expected the name of the column"):
         model.fit(rows, "outcome", rows["times"])
     with pytest.raises(DataError, match="no class in 0 rows"):
         model.fit(cut(table.assign(times=0), 300), "outcome", "times")

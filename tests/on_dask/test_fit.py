@@ -39,7 +39,7 @@ COMBINATIONS = [
         if name != "frequency"
     ),
     *(("bckg", name) for name in ("conditional", "em")),
-    (AnDE(n=2, weights="information", subsumption=20), "frequency"),
+    (AnDE(n=2, weights="information"), "frequency"),
     (Selective(by="accuracy"), "frequency"),
 ]
 # The classifier, its column of weights, its options, and the largest relative difference.
@@ -107,6 +107,7 @@ def test_a_monotone_model_is_that_of_memory(client, cut, make_table):
     X = table.drop(columns="outcome")
     ours, theirs = fit_both(client, cut, table, name="AdditiveClassifier", monotonic_cst={"size": 1, "weight": -1})
     assert set(ours.trace_.monotone) == set(theirs.trace_.monotone)
+    assert ours.query({"size": 1.0}) == pytest.approx(theirs.query({"size": 1.0}), abs=1e-3)
     np.testing.assert_allclose(ours.predict_proba(cut(X, *CUTS)), theirs.predict_proba(X), atol=1e-3)  # tol
 
 
@@ -199,16 +200,13 @@ def test_a_weight_of_no_class_is_refused(client, cut, table):
         tanager.dask.TANClassifier(client, class_weight={"lo": 2}).fit(cut(table, 100), "outcome")
 
 
-def test_a_parquet_folder_and_a_series_of_classes_are_taken_too(client, tmp_path, cut, table):
+def test_a_parquet_folder_is_taken_too(client, tmp_path, table):
     X, y = table.drop(columns="outcome"), table["outcome"]
     for number, part in enumerate([table.iloc[:100], table.iloc[100:]]):
         part.to_parquet(tmp_path / f"part{number}.parquet")
     by_path = tanager.dask.NaiveBayesClassifier(client).fit(tmp_path, "outcome")
-    rows = cut(table, 100, 350)
-    by_series = tanager.dask.NaiveBayesClassifier(client).fit(rows.drop(columns="outcome"), rows["outcome"])
     theirs = tanager.NaiveBayesClassifier().fit(X, y)
     assert_same_model(by_path, theirs)
-    assert_same_model(by_series, theirs)
     assert by_path.predict(tmp_path).compute().tolist() == theirs.predict(X).tolist()
 
 
@@ -244,33 +242,18 @@ def test_the_local_classifier_is_an_ordinary_one(client, tmp_path, cut, table):
     assert_same_model(local.partial_fit(X.iloc[400:], y.iloc[400:]), begun, 1e-12)
 
 
-def test_edits_of_a_model_from_a_cluster_are_those_of_memory(client, cut, table):
-    X, y = table.drop(columns="outcome"), table["outcome"]
-    ours = tanager.dask.AdditiveClassifier(client, trees=False).fit(cut(table, 100, 350), "outcome")
-    local = tanager.AdditiveClassifier(trees=False).fit(X, y)
-    assert ours.query({"size": 1.0}) == pytest.approx(local.query({"size": 1.0}), abs=1e-6)
-    assert ours.tree_share_ == 0.0
-    edits = [
-        tanager.edits.Edit.monotone("size", "increasing", of="top", reason="known"),
-        tanager.edits.Edit.remove("legs", reason="not to be used"),
-    ]
-    one, other = (tanager.apply_edits(clf, edits) for clf in (ours.to_local(), local))
-    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-6)
-    assert np.abs(one.predict_proba(X) - local.predict_proba(X)).max() > 0.01
-    back = tanager.undo_edits(one)
-    np.testing.assert_array_equal(back.predict_proba(X), ours.to_local().predict_proba(X))
-
-
 def test_tasks_have_names_that_a_dashboard_groups_by(client, cut, table):
     tanager.dask.TANClassifier(client, parameters=Conditional(strength=1.0)).fit(cut(table, 300), "outcome")
     names = set(client.cluster.scheduler.task_prefixes)
     assert {"tanager-statistics", "tanager-encode", "tanager-count", "tanager-pass"} <= names
 
 
-def test_options_are_those_of_the_ordinary_classifier(client):
+def test_options_are_those_of_the_ordinary_classifier(client, cut, table):
     ours = tanager.dask.TANClassifier(client, criterion="bic", forest=True)
     assert ours.get_params()["criterion"] == "bic"
     assert ours.set_params(criterion="ll").get_params()["criterion"] == "ll"
     assert "forest=True" in repr(ours)
     with pytest.raises(TypeError, match="trees"):
         tanager.dask.TANClassifier(client, trees=3)
+    with pytest.raises(OptionError, match="engine='torch' does not count on the workers"):
+        tanager.dask.TANClassifier(client, engine="torch").fit(cut(table), "outcome")

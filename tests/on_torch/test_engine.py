@@ -87,24 +87,6 @@ def test_memory_too_small_for_the_smallest_parts_is_an_error_that_names_the_devi
     assert tried[-1] == 1 << 20
 
 
-def test_a_table_larger_than_memory_is_counted_in_smaller_parts(monkeypatch):
-    real = torch_engine._count_pairs
-    tried = []
-
-    def count(rows, offsets, n_bytes):
-        tried.append(n_bytes)
-        if len(tried) < 3:
-            raise torch.OutOfMemoryError
-        return real(rows, offsets, n_bytes)
-
-    monkeypatch.setattr(torch_engine, "_count_pairs", count)
-    batch = random_batch(7, 100, N_STATES)
-    np.testing.assert_array_equal(
-        TorchEngine(DEVICE).count_pairs(batch).counts, NumpyEngine().count_pairs(batch).counts
-    )
-    assert len(tried) == 3
-
-
 @pytest.mark.parametrize("device", ["tpu", "meta", "graphics", 3.5])
 def test_an_unknown_device_is_refused(device):
     with pytest.raises(OptionError, match=r"device=.* is not known; expected 'cuda'"):

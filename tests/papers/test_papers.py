@@ -298,12 +298,6 @@ def test_published_tests_that_hold_are_counted_and_distances_leave_out_other_dat
     np.testing.assert_array_equal(values["B"], [np.nan, 9.0, 4.0])
 
 
-def test_the_curve_of_roos_example_3_peaks_twice():
-    values = figures.example_3(np.linspace(0.01, 0.99, 99))
-    assert ((values[1:-1] > values[:-2]) & (values[1:-1] > values[2:])).sum() == 2
-    np.testing.assert_allclose(values, values[::-1])
-
-
 class Columns(DataSet):
     """Two columns that tell a class, each now and then."""
 

@@ -5,7 +5,6 @@ import pytest
 
 from oracle import batch_of
 from parameters.tasks import task_of
-from tanager.errors import OptionError
 from tanager.parameters import ACLLOptimal
 from tanager.scores.acll_constants import dirichlet_line, uniform_beta
 from tanager.structure.dag import Dag
@@ -60,8 +59,3 @@ def test_a_pseudo_count_above_all_counts_makes_all_states_alike():
     problem, rows = task()
     for table in ACLLOptimal(pseudo_count=len(rows) + 1).learn(problem).network.tables:
         np.testing.assert_allclose(table, 1 / table.shape[1])
-
-
-def test_unknown_assumptions_are_refused():
-    with pytest.raises(OptionError, match="'uniform', 'dirichlet'"):
-        ACLLOptimal("uniforme").learn(task(50)[0])

@@ -84,10 +84,6 @@ def test_the_pseudo_rows_of_a_level_are_those_that_predict_a_row_left_out_best(s
         assert left_out(chosen[depth - 1]) == pytest.approx(best, rel=1e-10)
 
 
-def test_the_class_comes_first_and_then_the_parent_that_tells_most():
-    assert learn(leaning(0, 400)).trace.parents["x2"] == ["x3", "x1", "x0"]
-
-
 def test_a_parent_that_says_nothing_is_smoothed_away_and_one_that_decides_is_not():
     generator = np.random.default_rng(0)
     codes = generator.integers(0, 2, (600, 3))

@@ -12,7 +12,7 @@ from parameters.tasks import naive_bayes, store, task_of
 from tanager.errors import OptionError
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.parameters.conditional.objectives import indicators
-from tanager.parameters.naive_bayes import Fit, Pruned, PrunedObjective, optimize, prune
+from tanager.parameters.naive_bayes import Pruned, PrunedObjective, fit_conditional, optimize, prune
 from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 4, 3)
@@ -26,8 +26,8 @@ def informative(seed, n_rows=300, gaps=0.0, weighted=False, n_states=N_STATES):
     return batch_of(batch.codes, signal, n_states, batch.weights)
 
 
-def learn(batch, dag=None):
-    return Pruned().learn(task_of(naive_bayes(batch.n_attributes) if dag is None else dag, batch))
+def learn(batch):
+    return Pruned().learn(task_of(naive_bayes(batch.n_attributes), batch))
 
 
 def objective_by_rows(batch, beta, kept):
@@ -100,7 +100,7 @@ def test_the_gain_of_a_very_strong_parameter_is_finite():
 def test_the_optimum_has_no_slope_and_whole_tables_are_centred():
     batch = informative(0, gaps=0.2, weighted=True)
     model = PrunedObjective(store(batch), centre_all=True)
-    fit = Fit.of(model)
+    fit = fit_conditional(model)
     gradient = model(fit.beta, fit.kept)[1]
     slope = model.directions(fit.kept).T @ gradient.reshape(-1)
     assert np.abs(slope).max() < 0.05  # of gradients of several hundred at the start
@@ -117,7 +117,7 @@ def test_only_tables_of_attributes_with_missing_cells_are_centred_unless_all_are
     codes[::5, 2] = N_STATES[2]
     batch = batch_of(codes, informative(0).class_codes, N_STATES)
     model, everywhere = PrunedObjective(store(batch)), PrunedObjective(store(batch), centre_all=True)
-    fit, centred = Fit.of(model), Fit.of(everywhere)
+    fit, centred = fit_conditional(model), fit_conditional(everywhere)
     assert fit.objective > centred.objective
     assert np.abs(model(fit.beta, fit.kept)[1][:5]).max() < 0.01
     assert np.abs(everywhere(centred.beta, centred.kept)[1][:5]).max() > 0.1
@@ -127,7 +127,7 @@ def test_only_tables_of_attributes_with_missing_cells_are_centred_unless_all_are
 
 def test_any_start_reaches_the_same_optimum():
     model = PrunedObjective(store(informative(1)))
-    fit = Fit.of(model)
+    fit = fit_conditional(model)
     kept = fit.kept.copy()
     kept[0, 0] = kept[4, 1] = kept[5, 2] = False
     rng = np.random.default_rng(0)
@@ -154,7 +154,7 @@ def by_definition(model, fit):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_loop_is_that_of_the_paper_and_never_ends_below_its_start(seed):
     model = PrunedObjective(store(informative(seed)))
-    start = Fit.of(model)
+    start = fit_conditional(model)
     fit, expected = prune(model, start), by_definition(model, start)
     np.testing.assert_array_equal(fit.kept, expected.kept)
     np.testing.assert_allclose(fit.beta, expected.beta, atol=0.02)
@@ -188,7 +188,7 @@ def test_an_attribute_of_one_state_has_no_parameters():
 def test_the_tables_predict_as_the_logistic_form_does(weighted):
     batch = informative(5, weighted=weighted)
     model = PrunedObjective(store(batch))
-    fit = prune(model, Fit.of(model))
+    fit = prune(model, fit_conditional(model))
     learnt = learn(batch)
     for table in learnt.network.tables:
         np.testing.assert_allclose(table.sum(axis=1), 1.0, rtol=1e-12)
@@ -202,8 +202,3 @@ def test_the_tables_predict_as_the_logistic_form_does(weighted):
 def test_unknown_ways_to_centre_are_refused():
     with pytest.raises(OptionError, match="centred='some'"):
         Pruned("some").learn(task_of(naive_bayes(3), informative(0)))
-
-
-def test_other_structures_are_refused():
-    with pytest.raises(OptionError, match="naive Bayes"):
-        learn(informative(0), Dag.augmented_naive_bayes([(), (0,), ()]))

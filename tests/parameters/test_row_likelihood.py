@@ -61,14 +61,6 @@ def test_whole_weights_equal_repeated_rows(leave_one_out):
         assert one == pytest.approx(other, rel=1e-12)
 
 
-@pytest.mark.parametrize("leave_one_out", [False, True])
-def test_several_structures_are_judged_as_one_by_one(leave_one_out):
-    batch = make_batch(5, weights=np.random.default_rng(0).random(40))
-    growing = [Dag(((3,), (), (), ())), Dag(((3,), (0, 3), (), ())), DAGS["tree"], DAGS["naive Bayes"]]
-    likelihood = RowLikelihood(store(batch), Frequency(), leave_one_out)
-    np.testing.assert_allclose(likelihood.each(growing), [likelihood(dag) for dag in growing], rtol=1e-12)
-
-
 def test_counting_right_rows_is_counting_those_that_a_fit_without_them_gets_right():
     """Of classes that are most probable alike each counts its share."""
     batch = make_batch(3, n_rows=60)

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.container import BarContainer
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, StepPatch
+from matplotlib.patches import FancyArrowPatch, StepPatch
 from sklearn.datasets import load_iris
 
-from explain.effect_networks import effect_network, frame_of
+from explain.effect_networks import effect_network
 from plots.conftest import assert_apart
-from tanager import AdditiveClassifier, NaiveBayesClassifier, OptionError, explain
+from tanager import AdditiveClassifier, NaiveBayesClassifier, OptionError
 from tanager.additive.importance import class_odds, effect_strength
 from tanager.additive.model import AdditiveModel
-from tanager.plots import effects, plot_effect, plot_network, plot_waterfall
+from tanager.plots import effects, plot_effect, plot_network
 from tanager.plots.effect_plots import bin_edges
 from tanager.table.schema import ColumnSchema
 
@@ -48,12 +46,11 @@ def test_the_curve_has_a_step_for_each_bin_between_its_cuts():
     (curve,) = steps(ax)
     values, edges, _ = curve.get_data()
     np.testing.assert_allclose(edges[1:-1], [1.0, 2.0, 4.0, 8.0])
-    assert edges[0] == 0.0  # as wide as its neighbour
-    assert edges[-1] == 12.0
+    assert edges[[0, -1]] == pytest.approx([1.0 - 7 / 12, 8.0 + 7 / 12])
     main = network.main("size")
     np.testing.assert_allclose(values, main[:, 1] - main[:, 0])
     assert ax.get_ylabel() == "log odds of c1"
-    assert ax.get_xlabel() == "size"
+    assert ax.get_title(loc="left") == "size"
 
 
 def test_the_density_below_has_an_area_for_the_share_of_the_rows():
@@ -98,16 +95,14 @@ def test_the_gap_state_of_a_number_is_a_line_of_its_own():
     assert [text.get_text() for text in ax.texts] == ["(missing)"]
 
 
-def test_more_classes_have_a_line_each_and_one_can_be_chosen():
+def test_of_more_classes_the_one_with_the_strongest_effect_is_drawn_or_the_one_named():
     network = effect_network(1, n_classes=4)
-    ax = plot_effect(network, "size")
-    assert len(steps(ax)) == 4
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["c0", "c1", "c2", "c3"]
-    (curve,) = steps(plot_effect(network, "size", of="c2"))
-    np.testing.assert_allclose(curve.get_data().values, class_odds(network.main("size"))[:, 2])
-    many = effect_network(1, n_classes=9)
-    assert plot_effect(many, "size").get_ylabel() == "log odds of 6 of 9 classes"
-    assert len(plot_effect(many, "colour").get_legend().get_texts()) == 6
+    odds = class_odds(network.main("size"))
+    strongest = int(np.argmax(network.densities[0] @ odds**2))
+    for options, code in ({}, strongest), ({"of": "c2"}, 2):
+        ax = plot_effect(network, "size", **options)
+        np.testing.assert_allclose(steps(ax)[0].get_data().values, odds[:, code])
+        assert ax.get_ylabel() == f"log odds of c{code}"
 
 
 def test_a_pair_is_a_heat_map_of_its_log_odds_either_way_round():
@@ -147,7 +142,7 @@ def test_strange_columns_are_drawn_with_labels_apart(column):
 
 def test_edges_increase_and_stay_on_their_side_of_zero():
     for cuts in ((0.0,), (5.0,), (-8.0, -1.0), (0.1, 3.0), (-1.0, 2.0)):
-        edges = bin_edges(ColumnSchema("x", "numeric", cuts=cuts), logarithmic=False)
+        edges = bin_edges(ColumnSchema("x", "numeric", cuts=cuts))
         assert (np.diff(edges) > 0).all()
         assert cuts[0] <= 0 or edges[0] >= 0
         assert cuts[-1] >= 0 or edges[-1] <= 0
@@ -206,23 +201,3 @@ def test_of_many_pairs_the_strongest_are_drawn_the_widest_edge_the_strongest():
     assert "the 15 strongest of 105 pairs" in ax.texts[-1].get_text()
     expected = [0.6 + 3.0 * (105 - k) / 105 for k in range(15)]
     assert sorted((arrow.get_linewidth() for arrow in between), reverse=True) == pytest.approx(expected)
-
-
-def test_a_row_colours_nodes_by_main_effects_and_half_of_pairs():
-    network = many_pairs(2)
-    row = explain(network, pd.DataFrame({"s0": [1], "s1": [0]}))[0]
-    assert [each.log_odds for each in row.contributions] == pytest.approx([-1, 1, 0.01])
-    ax = plot_network(network, row=row)
-    boxes = [patch for patch in ax.patches if isinstance(patch, FancyBboxPatch)]
-    fills = dict(zip([text.get_text() for text in ax.texts[:-1]], [box.get_facecolor() for box in boxes], strict=True))
-    colours = mpl.colormaps["RdBu_r"]
-    assert fills["s1"] == pytest.approx(colours(0.9))
-    assert fills["s0"] == pytest.approx(colours(0.5 - 0.4 * 0.995 / 1.005))
-
-
-def test_the_waterfall_names_pairs_and_gathers_the_other_terms():
-    row = explain(effect_network(1), frame_of([(3.0, "blue", "no", 45.0)]))[0]
-    labels = [label.get_text() for label in plot_waterfall(row, max_attributes=3).get_yticklabels()]
-    assert labels[-2] == f"{len(row.contributions) - 3} other terms"
-    assert labels[:2] == [label for label, _ in row.first_lines]
-    assert [each.label for each in row.ranked[:3]] == labels[2:5]

@@ -14,6 +14,7 @@ from tanager.network.network import Network
 from tanager.plots import plot_network
 from tanager.plots.charts import shorten
 from tanager.plots.network import BOX_HEIGHT, CLASS_COLOUR, Layout
+from tanager.report.model_section import place_boxes
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
 
@@ -75,6 +76,13 @@ def test_a_layer_is_no_wider_than_the_page():
     assert len(rows) == 1 + 5
 
 
+def test_a_chain_longer_than_python_recurses_has_a_place_on_the_page():
+    n = 1_200
+    places = place_boxes(["a"] * (n + 1), Dag.augmented_naive_bayes([{k - 1} if k else () for k in range(n)]))
+    assert len({y for _, y in places}) == n + 1
+    assert min(x for x, _ in places) >= -1e-9
+
+
 def test_in_a_broken_layer_the_nodes_with_children_stand_lowest():
     # 40 attributes under the class, every fifth of which has a child: eight of them fit in one row of ten.
     parents = [(), *([()] * 39), *[(5 * k,) for k in range(8)]]
@@ -133,17 +141,6 @@ def test_boxes_are_outlined_in_the_colour_of_the_class_where_they_are_its_childr
     colours = dict(zip(names(plot_network(network)), [to_hex(box.get_edgecolor()) for box in boxes], strict=True))
     assert colours["child"] == colours["y"] == CLASS_COLOUR
     assert colours["other"] != CLASS_COLOUR
-
-
-def test_a_row_colours_attributes_red_for_and_blue_against():
-    X = [["a", "u"], ["a", "u"], ["b", "v"], ["b", "v"], ["a", "v"]]
-    clf = NaiveBayesClassifier().fit(X, [0, 0, 1, 1, 0])
-    row = explain(clf, [["a", "v"]])[0]
-    assert row.contributions[0].log_odds > 0 > row.contributions[1].log_odds
-    ax = plot_network(clf.network_, row=row)
-    fills = dict(zip(names(ax), [p.get_facecolor() for p in ax.patches if isinstance(p, FancyBboxPatch)], strict=True))
-    assert fills["x0"][0] > fills["x0"][2]
-    assert fills["x1"][0] < fills["x1"][2]
 
 
 @settings(max_examples=5, deadline=None)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from copy import copy
-from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -23,15 +21,12 @@ from report.models import mixed_table, table
 from tanager import (
     AdditiveClassifier,
     DataError,
-    DataWarning,
     NaiveBayesClassifier,
     TANClassifier,
     report,
 )
-from tanager.parameters.protocol import ParameterTrace
-from tanager.report import data_section, write_page
+from tanager.report import data_section
 from tanager.report.json_page import pack, pack_rounded, to_page_json
-from tanager.report.model_card import describe_learning
 from tanager.report.write_page import collect, render
 
 
@@ -130,7 +125,7 @@ def test_dates_and_durations_have_ends_in_their_own_words():
 
 def test_rows_that_would_make_the_page_too_large_are_thinned_evenly(model, monkeypatch):
     clf, X, y = model
-    monkeypatch.setattr(data_section, "MAX_ROW_BYTES", 500)
+    monkeypatch.setattr(data_section, "MAX_CODE_BYTES", 500)
     rows = collect(clf, X, y)["rows"]
     assert rows["every"] > 1
     assert rows["kept"] == len(range(0, len(X), rows["every"]))
@@ -172,49 +167,17 @@ def test_classes_without_rows_and_unknown_classes_are_refused(model):
         report(clf, X, y.where(y != "class 1", "class 9"))
 
 
-@dataclass(frozen=True)
-class Inner(ParameterTrace):
-    tree_share: float
-
-
-@dataclass(frozen=True)
-class Outer(ParameterTrace):
-    objective: tuple[float, ...]
-    held_out: tuple[tuple[tuple[float, float], float], ...]
-    zero_attributes: tuple[str, ...]
-    inner: Inner
-
-
-def test_how_it_was_learnt_is_said_in_sentences_and_raw_traces_are_not_shown(model):
-    clf = copy(model[0])
-    noted = Outer((3.0, 2.0), (((np.inf, 1.0), 0.7), ((3.0, 1.0), 0.5)), ("a", "b"), Inner(0.25))
-    clf.trace_ = replace(clf.trace_, parameters=noted)
-    sentences = describe_learning(clf)["sentences"]
-    assert any("among 2 settings" in each and "0.5 with the best, 0.7" in each for each in sentences)
-    assert any("The effects of 2 attributes are exactly zero: a, b." in each for each in sentences)
-    assert any("Boosted trees have a weight of 25 %" in each for each in sentences)
-    assert not any("inf" in each or "(" in each for each in sentences[1:])
-
-
 def test_only_options_that_differ_from_the_default_are_listed():
     X, y = table(7, n_rows=100)
-    assert describe_learning(TANClassifier().fit(X, y))["options"] == []
-    assert describe_learning(TANClassifier(criterion="bic", random_state=3).fit(X, y))["options"] == [
-        ["criterion", "bic"],
-        ["random_state", "3"],
-    ]
-
-
-def test_a_page_that_is_large_all_the_same_is_written_with_a_warning(model, monkeypatch, tmp_path):
-    monkeypatch.setattr(write_page, "LARGE_PAGE", 1_000)
-    with pytest.warns(DataWarning, match=r"The page has 0\.\d MB"):
-        path = report(model[0], path=tmp_path / "page.html")
-    assert path.read_text("utf-8").endswith("</html>")
+    assert collect(TANClassifier().fit(X, y))["about"]["options"] == []
+    clf = TANClassifier(criterion="bic", random_state=3).fit(X, y)
+    assert collect(clf)["about"]["options"] == [["criterion", "bic"], ["random_state", "3"]]
+    assert "Options that were set: criterion=bic, random_state=3." in dict(collect(clf)["card"]["sections"])["Model"]
 
 
 def test_an_older_page_stays_when_the_new_one_cannot_be_made(model, tmp_path):
     path = tmp_path / "page.html"
     path.write_text("older")
-    with pytest.raises(DataError, match="X lacks the columns 'c', 'd', 'e', 'f', 'g'"):
+    with pytest.raises(ValueError, match="feature names should match"):
         report(model[0], model[1][["a", "b"]], model[2], path=path)
     assert path.read_text() == "older"

@@ -101,8 +101,8 @@ def test_an_address_that_makes_no_sense_is_ignored(page, path, model, fragment):
 def test_a_jump_to_a_section_keeps_the_evidence(page, path):
     page.open(path, "#e=1.2")
     before = page.probabilities()
-    page.driver.find_element("link text", "Learning").click()
-    assert page.run("return location.hash") == "#learning"
+    page.driver.find_element("link text", "Card").click()
+    assert page.run("return location.hash") == "#card"
     assert page.probabilities() == before
 
 
@@ -192,7 +192,7 @@ def test_the_waterfall_begins_as_explain_does_and_adds_up_to_the_log_odds(page, 
     assert values[-1] == pytest.approx(np.log(probabilities[-1] / probabilities[-2]), abs=1e-9)
 
 
-def test_quality_data_and_learning_are_shown(page, path, model):
+def test_quality_and_data_are_shown(page, path, model):
     clf, X, y = model
     page.open(path)
     assert f"{100 * clf.score(X, y):.1f} %" in page.text("#opening")
@@ -203,7 +203,6 @@ def test_quality_data_and_learning_are_shown(page, path, model):
     assert (page.count("#quality .chart"), page.count("#data .column")) == (3, 7)
     page.run("document.querySelector('#data').scrollIntoView()")
     page.wait("return document.querySelectorAll('#data .histogram rect').length")
-    assert clf.trace_.structure[0].action in page.text("#learning")
 
 
 def test_nothing_of_a_name_becomes_markup_or_runs(page, tmp_path):
@@ -244,7 +243,7 @@ def test_a_report_without_data_has_the_model_alone(page, tmp_path):
     page.open(report(clf, path=tmp_path / "page.html"))
     np.testing.assert_allclose(page.probabilities(), list(clf.network_.query("y").values()), rtol=1e-9)
     assert page.count("#quality, #data, #rows") == 0
-    assert page.texts("nav a") == ["What-if", "Network", "Learning", "Card"]
+    assert page.texts("nav a") == ["What-if", "Network", "Card"]
 
 
 def test_rows_without_classes_can_be_loaded(page, tmp_path):
@@ -254,7 +253,7 @@ def test_rows_without_classes_can_be_loaded(page, tmp_path):
     page.open(report(clf, X, path=tmp_path / "page.html"))
     page.driver.find_element("xpath", "//button[text()='Next']").click()
     np.testing.assert_allclose(page.probabilities(), clf.predict_proba(X)[0], rtol=1e-9)
-    assert page.texts("nav a") == ["What-if", "Network", "Data", "Learning", "Card"]
+    assert page.texts("nav a") == ["What-if", "Network", "Data", "Card"]
 
 
 def test_a_class_named_like_an_attribute_is_told_apart(page, tmp_path):

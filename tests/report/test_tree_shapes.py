@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
@@ -13,9 +12,7 @@ import pytest
 
 from tanager import AdditiveClassifier, report
 from tanager.additive.importance import class_odds, tree_mains
-from tanager.metrics import Predictions, Quality
 from tanager.report.model_section import describe_effects
-from tanager.report.write_page import collect
 
 
 @pytest.fixture(scope="module")
@@ -126,18 +123,6 @@ def test_threes_are_small_multiples_on_one_scale(page, path):
         ".map((cell) => Number(cell.style.getPropertyValue('--heat')))"
     )
     assert max(heats) == 1.0
-
-
-def test_a_model_without_bands_is_prepared_from_its_own_rows_and_from_no_others(model):
-    clf, X, y = model
-    predictions = Predictions(clf.predict_proba(X), np.searchsorted(clf.classes_, y), np.zeros(len(X), dtype=np.intp))
-    quality = Quality.of(predictions, clf.classes_, np.full(2, 0.5), "as learnt")
-    found = collect(clf, X, y, quality)["intervals"]
-    expected = collect(copy(clf).prepare_intervals(X, y), X, y, quality)["intervals"]
-    assert found is not None
-    assert found == expected
-    assert clf.posterior_ is None
-    assert collect(clf, X.iloc[1:], y.iloc[1:], quality)["intervals"] is None
 
 
 def test_no_band_is_spoken_of_where_none_is_drawn(model):

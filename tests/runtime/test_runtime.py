@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
+import re
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -73,21 +72,16 @@ def test_a_forked_process_starts_threads_of_its_own():
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-HEAD = """
-import os, sys
+SCRIPT = """
+import sys
 from tanager.runtime.kernel import kernel
 assert "numba" not in sys.modules
 from numba.core import caching
 
-def ensure(locator, ensure=caching._CacheLocator.ensure_cache_path):
-    # As if all directories but those below the one given were read-only: the superuser may write to every one.
-    if len(sys.argv) < 2 or not locator.get_cache_path().startswith(sys.argv[1]):
-        raise OSError("read-only")
-    ensure(locator)
+def refuse(locator):
+    raise OSError("read-only")  # the superuser may write to every directory
 
-caching._CacheLocator.ensure_cache_path = ensure
-"""
-USE = """
+caching._CacheLocator.ensure_cache_path = refuse
 from tanager.counts import numba_kernels  # every decorator of it runs
 
 @kernel
@@ -95,52 +89,18 @@ def double(x):
     return 2 * x
 
 assert double(21) == 42
-print(sum(double.stats.cache_hits.values()) if double.stats.cache_path else "no cache")
+print("cache" if double.stats.cache_path else "no cache")
 """
 
 
-def run_without_home(folder: Path, *writable: Path) -> str:
-    """What the script prints in a process that has no home, and may write kernels below `writable` only."""
-    script = folder / "script.py"
-    script.write_text(HEAD + USE)
-    ignored = ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "TMPDIR")
-    environment = {name: value for name, value in os.environ.items() if name not in ignored}
-    temporary = folder / "temporary"
-    temporary.mkdir(exist_ok=True)
-    environment["TMPDIR"] = str(temporary)
-    command = [sys.executable, str(script), *map(str, writable)]
-    ran = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stderr == ""
-    return ran.stdout.strip()
-
-
-def test_kernels_are_kept_among_temporary_files_where_no_other_directory_can_be_written(tmp_path):
-    temporary = tmp_path / "temporary"
-    assert run_without_home(tmp_path, temporary) == "0"
-    (directory,) = temporary.iterdir()
-    assert list(directory.rglob("*.nbi"))
-    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
-    assert run_without_home(tmp_path, temporary) == "1", "loaded from there"
-
-
 def test_kernels_are_compiled_without_a_cache_where_nothing_can_be_written(tmp_path):
-    assert run_without_home(tmp_path) == "no cache"
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    ignored = ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR")
+    environment = {name: value for name, value in os.environ.items() if name not in ignored}
+    ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment)
+    assert (ran.stdout, ran.stderr) == ("no cache\n", "")
     assert not list(tmp_path.rglob("*.nbi"))
-
-
-@pytest.mark.skipif(not hasattr(os, "getuid"), reason="directories have no owners")
-@pytest.mark.parametrize("foreign", ["open", "link"])
-def test_a_directory_that_another_user_may_have_filled_is_not_used(tmp_path, foreign):
-    temporary = tmp_path / "temporary"
-    assert run_without_home(tmp_path, temporary) == "0"
-    (directory,) = temporary.iterdir()
-    if foreign == "open":
-        directory.chmod(0o777)
-    else:
-        directory = directory.rename(tmp_path / "elsewhere")
-        (temporary / f"tanager-kernels-{os.getuid()}").symlink_to(directory)
-    assert run_without_home(tmp_path, temporary) == "no cache"
 
 
 def test_without_any_home_no_folder_of_that_name_is_made(tmp_path, monkeypatch):
@@ -150,7 +110,6 @@ def test_without_any_home_no_folder_of_that_name_is_made(tmp_path, monkeypatch):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    monkeypatch.setattr(kernel, "_temporary_cache", lambda: None)
     monkeypatch.setattr(kernel, "_dispatchers", [])
     monkeypatch.chdir(tmp_path)
 
@@ -213,7 +172,7 @@ def test_long_work_shows_a_bar_that_says_how_far_it_is():
     assert out == "done\n"
     assert "Fold 4 of 4" in shown
     assert "━" in shown
-    assert " s left" in shown
+    assert re.search(r"0:00:0\d.*0:00:0\d", shown), "what has passed, and what is left"
     assert "Reading [b]a.csv[/b]" in shown
     assert shown.rstrip().endswith("said")
 
@@ -251,14 +210,6 @@ def test_evaluate_says_every_fold(tmp_path, monkeypatch):
     monkeypatch.setattr("tanager.cli.evaluate.working", Spy)
     assert run(["evaluate", "a.csv", "--class", "y", "--folds", "3", "--json"]) == 0
     assert said == [(f"Fold {k + 1} of 3", k, 3) for k in range(3)]
-
-
-def test_the_time_left_is_that_of_the_steps_left_at_the_pace_of_those_done():
-    assert progress.time_left(10.0, 0, 4) == ""
-    assert progress.time_left(10.0, 1, 4) == "about 30 s left"
-    assert progress.time_left(90.0, 3, 4) == "about 30 s left"
-    assert progress.time_left(300.0, 1, 3) == "about 10 min left"
-    assert progress.time_left(10.0, 4, 4) == ""
 
 
 FIT = """

@@ -169,11 +169,10 @@ def acll(
     pseudo_count: float = 5.0,
     at: str = "optimum",
     alpha: float | None = None,
-    gamma: float = 0.0,
 ) -> float:
-    """sum_t alpha log U_t,ct + beta sum_c log U_t,c of the other classes + gamma (aCLL 2013, eqs. 15 and 22).
+    """sum_t alpha log U_t,ct + beta sum_c log U_t,c of the other classes (aCLL 2013, eqs. 15 and 22).
 
-    This family's part, at theorem 3.8's parameters. alpha is 1 + beta unless given. gamma belongs to the class.
+    This family's part, at theorem 3.8's parameters. alpha is 1 + beta unless given.
     """
     classes = range(rows.n_states[rows.target])
     alpha = 1 + beta if alpha is None else alpha
@@ -200,7 +199,6 @@ def acll(
         cell = part(row, family.nodes)
         result += weight * (alpha - beta) * log_parameter(cell)
         result += weight * beta * sum(log_parameter(with_class(cell, c)) for c in classes)
-        result += weight * gamma * (family.child == rows.target)
     return result
 
 

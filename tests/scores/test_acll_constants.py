@@ -9,11 +9,10 @@ import pytest
 from scipy.special import spence
 
 from scores.by_rows import Rows
-from tanager.scores import ACLL
+from tanager.scores import ACLL, Line
 from tanager.scores.acll_constants import (
     dirichlet_line,
     dirichlet_slopes,
-    sampled_line,
     uniform_beta,
     uniform_line,
 )
@@ -83,6 +82,23 @@ def test_every_line_is_that_of_a_regression_on_samples(law: str, n_classes: int)
     sampled = sampled_line(u, symmetric=law != "asymmetric")
     for name in ("alpha", "beta", "gamma", "mean", "variance"):
         assert getattr(sampled, name) == pytest.approx(getattr(line, name), abs=0.012), name
+
+
+def sampled_line(u: np.ndarray, symmetric: bool) -> Line:
+    """By regression on samples u (n_samples, n_classes) of any law, the own class first (aCLL 2013, algorithm 1).
+
+    A `symmetric` law has one slope for all classes (theorem 3.2); otherwise the other classes share one.
+    """
+    logs, ones = np.log(u), np.ones(len(u))
+    share = logs[:, 0] - np.log(u.sum(axis=1))
+    own, others = logs[:, 0], logs[:, 1:].sum(axis=1)
+    if symmetric:
+        (beta, gamma), *_ = np.linalg.lstsq(np.column_stack([own + others, ones]), share - own, rcond=None)
+        alpha = 1.0 + beta
+    else:
+        (alpha, beta, gamma), *_ = np.linalg.lstsq(np.column_stack([own, others, ones]), share, rcond=None)
+    left = share - alpha * own - beta * others - gamma
+    return Line(alpha, beta, gamma, share.mean(), left @ left / len(left))
 
 
 def test_beta_for_two_and_three_classes_in_closed_form() -> None:

@@ -81,14 +81,6 @@ ORACLES = {
         lambda rows, family: by_rows.fcll(rows, family, constants=dirichlet_constants(rows.n_states[-1], 2, 5)),
     ),
     "acll": (ACLL(), uniform_acll),
-    "acll of a given law": (
-        ACLL(beta=-0.15, gamma=0.3),
-        lambda rows, family: by_rows.acll(rows, family, -0.15, gamma=0.3),
-    ),
-    "acll of a given law with two slopes": (
-        ACLL(alpha=0.5, beta=-0.2, at="frequency"),
-        lambda rows, family: by_rows.acll(rows, family, -0.2, 0.5, "frequency", alpha=0.5),
-    ),
     "acll, asymmetric": (ACLL("asymmetric", pseudo_count=0.7), lambda rows, family: asymmetric_acll(rows, family)),
     "acll with 0.7": (ACLL(pseudo_count=0.7), lambda rows, family: uniform_acll(rows, family, pseudo_count=0.7)),
     "acll at frequencies": (

@@ -114,14 +114,6 @@ def test_pair_information_equals_scikit_learns(seed) -> None:
     assert np.diag(information.conditional).tolist() == np.diag(information.marginal).tolist() == [0, 0, 0]
 
 
-def test_information_of_an_exclusive_or_is_one_bit_given_the_class_and_none_without() -> None:
-    cells = tuple((x, y, x ^ y) for x in range(2) for y in range(2))
-    information = pair_information(Rows(cells, (1.0,) * 4, (2, 2, 2)).store().pairs())
-    assert information.conditional[0, 1] == pytest.approx(log(2))
-    assert information.marginal[0, 1] == 0
-    assert information.interaction[0, 1] == pytest.approx(log(2))
-
-
 @pytest.mark.parametrize("name", [name for name in SCORES if name not in ("bde", "cll")])
 def test_families_alike_in_shape_are_not_taken_for_each_other(name) -> None:
     """The class and an attribute of as many states; three nodes of as many states, with the class and without."""
@@ -163,15 +155,6 @@ def test_no_parameters_do_better_for_acll_than_its_optimum(seed) -> None:
     assert best == score.local(table, family, rows.n_states)
 
 
-@few
-@given(seeds, st.booleans())
-def test_pooling_the_other_class_of_two_changes_nothing(seed, weighted) -> None:
-    """fCLL 2011, 4.4: with two classes the other rows are those of the other class."""
-    rows = random_rows(seed, (2, 3, 4, 2), 30, weighted)
-    for tree in TREES:
-        assert total(ACLL(at="pooled"), rows, tree) == pytest.approx(total(ACLL(at="frequency"), rows, tree), rel=1e-11)
-
-
 def test_the_larger_the_equivalent_sample_the_less_bdeu_believes_the_rows() -> None:
     """As ess grows the predictive distribution tends to the uniform one."""
     rows = random_rows(2, (3, 2), 20)
@@ -181,7 +164,6 @@ def test_the_larger_the_equivalent_sample_the_less_bdeu_believes_the_rows() -> N
 def test_scores_are_parameter_objects() -> None:
     assert clone(ACLL("dirichlet", b=7)).get_params() == {
         "assumption": "dirichlet", "a": 1.0, "b": 7, "pseudo_count": None, "at": "optimum",
-        "beta": None, "alpha": None, "gamma": 0.0,
     }  # fmt: skip
     assert clone(MIT(level=0.9)).level == 0.9
     assert all(SCORES[name]().decomposable is (name != "cll") for name in SCORES)

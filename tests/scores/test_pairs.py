@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scores.by_rows import random_rows
 from tanager.counts.family import CountTable, Family, PairTables, pair_offsets
-from tanager.runtime.resources import thread_limit
-from tanager.scores import ACLL, AIC, BIC, FCLL, K2, LL, MIT, BDeu, FamilyScore, by_shape
+from tanager.scores import ACLL, AIC, BIC, FCLL, K2, LL, MIT, BDeu, FamilyScore, margins
 from tanager.scores.margins import MarginSums, Term, sum_terms, xlogx
 
 SCORES = [
@@ -44,31 +42,20 @@ def one_by_one(score: FamilyScore, pairs: PairTables) -> np.ndarray:
     return FamilyScore.pair_scores(score, pairs)
 
 
-@pytest.mark.parametrize("cells_per_block", [1, 100, by_shape.CELLS_PER_BLOCK])
+@pytest.mark.parametrize("cells_per_block", [1, 100, margins.CELLS_PER_BLOCK])
 @pytest.mark.parametrize("kind", ["rows", "weights"])
 @pytest.mark.parametrize("score", SCORES, ids=repr)
 def test_all_pairs_at_once_score_as_one_after_the_other(score, kind, cells_per_block, monkeypatch) -> None:
     pairs = random_pairs(kind)
-    monkeypatch.setattr(by_shape, "CELLS_PER_BLOCK", cells_per_block)
+    monkeypatch.setattr(margins, "CELLS_PER_BLOCK", cells_per_block)
     assert score.pair_scores(pairs) == pytest.approx(one_by_one(score, pairs), rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("score", [BDeu(), FCLL()], ids=repr)
-def test_the_number_of_threads_changes_nothing(score) -> None:
-    pairs = random_pairs("rows")
-    results = []
-    for n_threads in (1, 2, 7):
-        with thread_limit(n_threads):
-            results.append(score.pair_scores(pairs))
-    assert (results[0] == results[1]).all()
-    assert (results[0] == results[2]).all()
 
 
 def test_a_formula_of_every_margin_finds_each_of_them_in_both_directions() -> None:
     """Each margin with a coefficient of its own, so that no two can be taken for each other."""
     margins = ("jck", "jc", "jk", "ck", "j", "c", "k", "")
 
-    class EveryMargin(MarginSums, FamilyScore):
+    class EveryMargin(MarginSums):
         score_equivalent = False
 
         def formula(self, family, n_states):
@@ -80,9 +67,3 @@ def test_a_formula_of_every_margin_finds_each_of_them_in_both_directions() -> No
         table = pairs.table(parent, child)
         assert Family(child, (parent, target)).class_shape(pairs.n_states) == table.shape
         assert result[parent, child] == pytest.approx(float(sum_terms(EveryMargin().formula(None, None), table)))
-
-
-def test_a_single_attribute_has_no_pair() -> None:
-    pairs = random_rows(0, (3, 2)).store().pairs()
-    for score in SCORES:
-        assert score.pair_scores(pairs).tolist() == [[0.0]]

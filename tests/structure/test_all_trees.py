@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 from structure.small_tasks import forests
 from tanager.structure.all_trees import AllTrees
 
-FORESTS = {(n, trees): np.array(forests(n, trees)) + 1 for n in range(1, 7) for trees in (False, True)}
+FORESTS = {n: np.array(forests(n)) + 1 for n in range(1, 7)}
 """Every forest as (n_forests, n_nodes) rows of weights: 1 + parent, 0 for none."""
 
 
-def by_listing(log_weights, trees):
+def by_listing(log_weights):
     """The log of the sum over all forests, and the probability of every edge."""
     n_nodes = log_weights.shape[1]
-    listed = FORESTS[n_nodes, trees]
-    weights = np.vstack([np.zeros(n_nodes), log_weights[1:]]) if trees else log_weights
-    logs = weights[listed, np.arange(n_nodes)].sum(axis=1)
+    listed = FORESTS[n_nodes]
+    logs = log_weights[listed, np.arange(n_nodes)].sum(axis=1)
     shares = np.exp(logs - logs.max())
     total = logs.max() + np.log(shares.sum())
     probability = np.zeros(log_weights.shape)
@@ -28,19 +27,15 @@ def by_listing(log_weights, trees):
     return total, probability
 
 
-def random_weights(seed, n_nodes, span, trees):
+def random_weights(seed, n_nodes, span):
     """Sums of a few scales that differ by `span` nats and of noise: clusters in clusters, with ties and near ties."""
     generator = np.random.default_rng(seed)
-    weights = span * generator.integers(0, 3, (n_nodes + 1, n_nodes)) + generator.normal(size=(n_nodes + 1, n_nodes))
-    if trees:
-        weights[0] = -np.inf
-    return weights
+    return span * generator.integers(0, 3, (n_nodes + 1, n_nodes)) + generator.normal(size=(n_nodes + 1, n_nodes))
 
 
-def test_there_are_as_many_forests_and_trees_as_cayley_says():
+def test_there_are_as_many_forests_as_cayley_says():
     for n in range(1, 7):
-        assert len(FORESTS[n, False]) == (n + 1) ** (n - 1)
-        assert len(FORESTS[n, True]) == n ** (n - 1)
+        assert len(FORESTS[n]) == (n + 1) ** (n - 1)
         assert AllTrees(np.zeros((n + 1, n))).log_total == pytest.approx((n - 1) * np.log(n + 1), abs=1e-12)
 
 
@@ -49,33 +44,28 @@ def test_there_are_as_many_forests_and_trees_as_cayley_says():
     st.integers(0, 2**16),
     st.integers(1, 6),
     st.sampled_from([0.0, 5.0, 40.0, 300.0, 1000.0, 2e4]),
-    st.booleans(),
     st.sampled_from([0.0, 0.4]),
 )
-def test_sum_and_edges_are_those_of_all_forests_of_allowed_edges_listed(seed, n_nodes, span, trees, share_forbidden):
-    weights, generator = random_weights(seed, n_nodes, span, trees), np.random.default_rng(seed)
-    forbidden, order = generator.random((n_nodes, n_nodes)) < share_forbidden, generator.permutation(n_nodes)
-    forbidden[order[:-1], order[1:]] = False  # so that there is a tree
-    weights[1:][forbidden] = -np.inf
-    total, probability = by_listing(weights, trees)
+def test_sum_and_edges_are_those_of_all_forests_of_allowed_edges_listed(seed, n_nodes, span, share_forbidden):
+    weights, generator = random_weights(seed, n_nodes, span), np.random.default_rng(seed)
+    weights[1:][generator.random((n_nodes, n_nodes)) < share_forbidden] = -np.inf
+    total, probability = by_listing(weights)
     found = AllTrees(weights)
     assert found.log_total == pytest.approx(total, rel=1e-13, abs=1e-10)
     np.testing.assert_allclose(found.probability, probability, atol=1e-10)
 
 
 def test_a_node_without_weights_is_absent():
-    weights = random_weights(5, 5, 1.0, False)
-    for first in (weights[0], np.full(5, -np.inf)):
-        whole = np.vstack([first, weights[1:]])
-        left = [0, 1, 3, 4]
-        small = whole[np.ix_([0, *(node + 1 for node in left)], left)]
-        absent = whole.copy()
-        absent[3], absent[:, 2] = -np.inf, -np.inf
-        assert AllTrees(absent).log_total == pytest.approx(float(AllTrees(small).log_total), abs=1e-10)
+    weights = random_weights(5, 5, 1.0)
+    left = [0, 1, 3, 4]
+    small = weights[np.ix_([0, *(node + 1 for node in left)], left)]
+    absent = weights.copy()
+    absent[3], absent[:, 2] = -np.inf, -np.inf
+    assert AllTrees(absent).log_total == pytest.approx(float(AllTrees(small).log_total), abs=1e-10)
 
 
 def test_several_graphs_are_answered_as_each_alone():
-    stack = np.stack([random_weights(seed, 4, 1.0, False) for seed in range(6)]).reshape(2, 3, 5, 4)
+    stack = np.stack([random_weights(seed, 4, 1.0) for seed in range(6)]).reshape(2, 3, 5, 4)
     found = AllTrees(stack)
     for place in np.ndindex(2, 3):
         assert found.log_total[place] == pytest.approx(float(AllTrees(stack[place]).log_total), abs=1e-12)
@@ -83,7 +73,7 @@ def test_several_graphs_are_answered_as_each_alone():
 
 
 def test_numbers_and_logarithms_have_the_same_sum():
-    weights = random_weights(7, 30, 1.0, False)
+    weights = random_weights(7, 30, 1.0)
     by_numbers = float(AllTrees(weights).log_total)
     far = weights.copy()
     far[1, 1] -= 2000.0  # an edge that no forest wants, but that spans more than numbers can
@@ -93,22 +83,11 @@ def test_numbers_and_logarithms_have_the_same_sum():
     assert float(AllTrees(without).log_total) < by_numbers
 
 
-def test_a_thousand_attributes_whose_weights_span_a_thousand_nats_have_finite_edges_that_sum():
-    n_nodes = 1000
+def test_hundreds_of_attributes_whose_weights_span_a_thousand_nats_have_edges_that_sum_to_one():
+    n_nodes = 300
     generator = np.random.default_rng(0)
     gains = 500.0 * np.tril(generator.normal(size=(n_nodes, n_nodes)), -1)
-    found = AllTrees(np.vstack([np.full(n_nodes, -np.inf), gains + gains.T]))
+    found = AllTrees(np.vstack([np.zeros(n_nodes), gains + gains.T]))
     assert np.ptp(gains) > 1000
     assert np.isfinite(found.probability).all()
-    assert found.probability[1:].sum() == pytest.approx(n_nodes - 1, abs=1e-6)
     np.testing.assert_allclose(found.probability.sum(axis=0), 1.0, atol=1e-9)
-
-
-def test_compiled_and_plain_elimination_agree(monkeypatch):
-    weights = random_weights(1, 40, 200.0, False)
-    plain = AllTrees(weights).probability
-    monkeypatch.setattr("tanager.structure.all_trees.MAX_NODES_UNCOMPILED", 0)
-    np.testing.assert_allclose(AllTrees(weights).probability, plain, atol=1e-12)
-    for n_nodes in (1, 2, 5):
-        small = random_weights(2, n_nodes, 3.0, True)
-        np.testing.assert_allclose(AllTrees(small).probability, by_listing(small, True)[1], atol=1e-12)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from structure.small_tasks import FAMILY_SCORES, STATES, make_task, random_rows, term, total
 from tanager.errors import MemoryLimitError, OptionError
-from tanager.structure import BFSConsistent, Dag, NaiveBayes, Tree
+from tanager.structure import BFSConsistent, Dag, Tree
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -46,12 +46,6 @@ def test_each_attribute_has_the_best_parents_among_those_before_it_and_the_tree_
         assert term(task, child, learnt.dag.parents[child]) == pytest.approx(best, rel=1e-9, abs=1e-9)
     assert learnt.score == pytest.approx(total(task, learnt.dag), rel=1e-9)
     assert learnt.score >= tree.score - 1e-9 * abs(tree.score)
-
-
-@pytest.mark.parametrize("name", ["fcll", "acll"])
-def test_no_parents_at_all_is_naive_bayes(name):
-    task = make_task(random_rows(0), name, (*STATES, 3))
-    assert BFSConsistent(0).learn(task).dag == NaiveBayes().learn(task).dag
 
 
 def test_of_equal_parent_sets_the_smallest_and_first_is_taken():
@@ -100,8 +94,3 @@ def test_more_families_than_anyone_would_wait_for_are_refused():
 def test_a_number_of_parents_that_is_no_number_is_refused(most):
     with pytest.raises(OptionError, match=f"max_parents={most!r}"):
         BFSConsistent(most).learn(make_task(random_rows(0)))
-
-
-def test_a_score_that_is_no_sum_over_families_is_refused():
-    with pytest.raises(OptionError, match="'bckg' needs a criterion that is a sum over families"):
-        BFSConsistent().learn(make_task(random_rows(0), "cll", evaluate=lambda dag: 0.0))

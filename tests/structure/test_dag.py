@@ -46,18 +46,10 @@ def test_an_edge_that_leads_back_closes_a_cycle_and_is_refused(dag):
         Dag(tuple(map(tuple, parents)))
 
 
-def test_equal_parents_in_any_order_make_equal_structures():
-    assert Dag(((), (), (1, 0, 1))) == Dag(((), (), (0, 1)))
-
-
 def test_edges_and_families_say_the_same_as_the_parents():
     dag = Dag(((2,), (0, 2), ()))
     assert dag.edges == ((2, 0), (0, 1), (2, 1))
     assert dag.families == (Family(0, (2,)), Family(1, (0, 2)), Family(2, ()))
-
-
-def test_augmented_naive_bayes_gives_every_attribute_the_class_and_the_class_nothing():
-    assert Dag.augmented_naive_bayes([(), (0,)]).parents == ((2,), (0, 2), ())
 
 
 def test_a_parent_that_is_no_node_is_refused():

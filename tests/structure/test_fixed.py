@@ -18,7 +18,6 @@ from tanager.structure import (
     Fixed,
     HillClimb,
     KDependence,
-    NaiveBayes,
     StructureLearner,
     Tree,
 )
@@ -57,11 +56,6 @@ def test_edges_parents_and_structures_say_the_same(edges):
 def test_edges_that_name_the_class_are_the_whole_structure():
     assert learn([("class", "a"), ("a", "b")]).parents == ((5,), (0,), (), (), (), ())
     assert learn({"class": ["a"]}).parents == ((), (), (), (), (), (0,))
-
-
-def test_no_edges_are_naive_bayes():
-    task = make_task(random_rows(0), "bdeu", (*STATES, 3))
-    assert Fixed([]).learn(task) == NaiveBayes().learn(task)
 
 
 def test_a_network_is_taken_as_it_is_and_its_target_stands_for_the_class():

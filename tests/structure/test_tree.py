@@ -101,10 +101,6 @@ def test_the_root_is_the_one_asked_for_by_name_or_by_number(name):
         assert Tree(root=number).learn(task) == learnt
 
 
-def test_a_spanning_tree_grows_from_the_first_attribute():
-    assert tree_parents(Tree().learn(make_task(random_rows(1), "bdeu", (*STATES, 3))).dag)[0] == -1
-
-
 @pytest.mark.parametrize("name", FAMILY_SCORES)
 def test_steps_lead_from_naive_bayes_to_the_score_and_are_reported(name):
     seen = []
@@ -237,18 +233,6 @@ def test_a_spanning_tree_is_the_best_of_all_and_a_forest_has_only_edges_that_pay
     assert few_roots_then_weight(weights, found) == max(few_roots_then_weight(weights, p) for p in possible(weights))
     assert weight(weights, forest) == pytest.approx(max(weight(weights, parents) for parents in possible(weights)))
     assert all(weights[parent, child] > 0 for child, parent in enumerate(forest) if parent >= 0)
-
-
-@given(problems(), st.data())
-@settings(max_examples=100)
-def test_nodes_that_must_have_a_parent_have_one_in_the_best_way(problem, data):
-    weights, _ = problem
-    never = data.draw(st.sets(st.integers(0, len(weights) - 1), max_size=len(weights) - 1))
-    allowed = [parents for parents in possible(weights) if all(parents[node] >= 0 for node in never)]
-    if allowed:
-        found = maximum_arborescence(weights, forest=True, never_roots=never)
-        assert all(found[node] >= 0 for node in never)
-        assert weight(weights, found) == pytest.approx(max(weight(weights, parents) for parents in allowed))
 
 
 @pytest.mark.parametrize("n_nodes", [2, 17, 80])

@@ -155,19 +155,6 @@ def test_weight_zero_is_a_row_left_out(make):
     assert (weighted.predict_proba(X) == without.predict_proba(X)).all()
 
 
-@pytest.mark.parametrize("discretizer", ["mdlp", "quantile", None])
-@pytest.mark.parametrize("scale", [1e-6, 0.5, 2.0])
-@pytest.mark.filterwarnings(f"ignore:the mean weight:{DataWarning.__module__}.DataWarning")
-def test_bins_and_cuts_do_not_depend_on_the_unit_of_weights(scale, discretizer):
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(400, 2))
-    y = (X[:, 0] > 0.3).astype(int)
-    weights = generator.choice([0.4, 1.0, 0.7], 400)
-    make = tanager.AdditiveClassifier if discretizer is None else BayesianNetworkClassifier
-    ours, other = (make(discretizer=discretizer).fit(X, y, own).encoder_.schema for own in (weights, scale * weights))
-    assert ours == other
-
-
 def test_the_mean_of_the_weights_is_warned_of_once_where_it_is_far_from_one():
     X, y = split(mixed_table(200))
     for weight in (0.2, 9.0):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tracemalloc
 from collections import defaultdict
 from math import ceil, log2
 
@@ -85,20 +84,6 @@ def test_negative_zero_is_zero():
         counts = count_values(np.array(column), np.zeros(3, dtype=int), n_classes=1)
         assert counts.weights[0] == np.count_nonzero(np.array(column) == 0)
         assert not np.signbit(counts.values).any()
-
-
-@pytest.mark.parametrize("whole_numbers", [True, False])
-def test_memory_does_not_grow_with_the_number_of_classes(whole_numbers):
-    n_rows, n_classes = 20_000, 10_000
-    rng = np.random.default_rng(0)
-    column = rng.permutation(n_rows).astype(float) * (1.0 if whole_numbers else 0.3)
-    classes = rng.integers(0, n_classes, n_rows)
-    tracemalloc.start()
-    counts = count_values(column, classes, n_classes=n_classes)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert counts.values.size == n_rows
-    assert peak < 200 * n_rows  # a table of values by classes would take 80,000 bytes a row
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
@@ -218,34 +203,3 @@ def test_ranks_are_right_to_the_stated_error_in_every_order(order, ties):
     assert worst_shortfall(sketch, values, np.ones(len(values), dtype=bool), None) <= error
     for c in range(2):
         assert worst_shortfall(sketch, values, classes == c, c) <= error
-
-
-def test_few_values_are_kept_exactly():
-    rng = np.random.default_rng(1)
-    values, classes = rng.integers(0, 200, 5_000).astype(float), rng.integers(0, 2, 5_000)
-    sketch = ValueSketch(n_groups=256)
-    add_in_batches(sketch, values, classes, 11)
-    exact = count_values(values, classes, n_classes=2)
-    for name in ("values", "classes", "weights"):
-        np.testing.assert_array_equal(getattr(sketch.counts(), name), getattr(exact, name))
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.lists(st.floats(-1e6, 1e6), max_size=40), min_size=1, max_size=20))
-def test_no_row_is_lost_and_ranks_stay_within_the_error(batches):
-    sketch = ValueSketch(n_groups=4)
-    for batch in batches:
-        sketch.add(count_values(np.array(batch), np.zeros(len(batch), dtype=np.intp), n_classes=1))
-    values = np.array([value for batch in batches for value in batch])
-    assert sketch.counts().weights.sum() == len(values)
-    if len(values):
-        error = stated_error(len(values), len(batches), 4)
-        assert worst_shortfall(sketch, values, np.ones(len(values), dtype=bool), None) <= error
-
-
-def test_a_heavy_value_keeps_its_place():
-    values = np.concatenate([np.full(5_000, 0.5), np.random.default_rng(2).random(5_000)])
-    sketch = ValueSketch(n_groups=64)
-    add_in_batches(sketch, values, np.zeros(len(values), dtype=np.intp), 1)
-    found = sketch.counts()
-    assert found.weights[found.values == 0.5].sum() >= 5_000

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +22,14 @@ from tanager.additive.objective import Objective, PenalizedLoss
 from tanager.arrays import Array
 
 Rank = Callable[[Sample, Array, int], Pairs]
-Line = tuple["Variant", tuple[float, ...]]
-"""A variant, and the lambdas with which it is tried first."""
+Line = tuple["Variant", tuple[float, ...]]  # a variant, and the lambdas with which it is tried first
 
 # Strengths lambda of attributes alone and of pairs.
 STEP = 10.0
 PATH = tuple(STEP**k for k in range(2, -3, -1))
 PAIRS_PER_ATTRIBUTE = 4
-CLEAR = 1.0  # standard errors: pairs, the sparse variant and trees are taken if they gain so much
+# Standard errors: what is added must gain so much; a variant that is so far behind has no part in the mean.
+CLEAR, HOPELESS = 1.0, 3.0
 # A variant of a smaller weight is left out of the mean, which has at most so many.
 LEAST_WEIGHT, MAX_VARIANTS = 0.05, 3
 # A term smaller than this part of the largest is dropped by the sparse variant, which is reweighted so often; with .05
@@ -77,6 +78,9 @@ class Candidate:
     scores: Array = field(repr=False)
     losses: Array = field(repr=False)
     loss: float
+
+
+by_loss = attrgetter("loss")
 
 
 class Fitter:
@@ -177,7 +181,7 @@ class Search:
         self.tried: list[tuple[str, float]] = []
 
     def choose(self, n_pairs: int, must: bool = False) -> Mixture:
-        """The variants and their weights in the model. With `must`, pairs need not improve the loss."""
+        """The variants and their weights in the model. With `must`, they have the pairs even without a gain."""
         alone = fitter_on(self.folds, self.terms, self.n_classes, None)
         lines: list[Line] = [(Variant("zero", 1.0), (np.inf, STEP, 1.0, 1 / STEP))]
         if any(not column.has_order for column in self.terms.columns):
@@ -185,9 +189,9 @@ class Search:
         found = self._explore(alone, lines)
         best = self._mix(found)
         if n_pairs:
-            pairs = self._with_pairs(min(found, key=_loss), n_pairs)
-            best = self._mix(found + pairs) if must else self._better(best, found + pairs)
-        return self._better(best, [*best.candidates, *self._sparse(min(best.candidates, key=_loss))])
+            pairs = self._with_pairs(min(found, key=by_loss), n_pairs)
+            best = self._mix(pairs) if must else self._better(best, found + pairs)
+        return self._better(best, [*best.candidates, *self._sparse(min(best.candidates, key=by_loss))])
 
     def _better(self, before: Mixture, found: Sequence[Candidate]) -> Mixture:
         """The mean of these candidates if its loss is clearly lower, else the mixture before."""
@@ -196,10 +200,11 @@ class Search:
 
     def _mix(self, found: Sequence[Candidate]) -> Mixture:
         """Average the best candidate with the others, in the order of their losses, where this lowers the loss."""
-        ranked = sorted(found, key=_loss)
-        mixture = Mixture(self.folds, [ranked[0]], [1.0], ranked[0].scores)
-        for candidate in ranked[1:]:
-            mixture = mixture.with_candidate(candidate)
+        best, *others = sorted(found, key=by_loss)
+        mixture = Mixture(self.folds, [best], [1.0], best.scores)
+        for candidate in others:
+            if self.folds.errors_above(candidate.losses, best.losses) <= HOPELESS:
+                mixture = mixture.with_candidate(candidate)
         if len(mixture.candidates) <= MAX_VARIANTS:
             return mixture
         heaviest = np.argsort(-np.array(mixture.weights), kind="stable")[:MAX_VARIANTS]
@@ -229,9 +234,8 @@ class Search:
         paths = [dict[float, Candidate]() for _ in lines]
         asked = [(k, strength) for k, (_, first) in enumerate(lines) for strength in first]
         while asked:
-            variants, starts = [], []
-            for k, strength in asked:
-                variants.append(lines[k][0].at(strength))
+            variants, starts = [lines[k][0].at(strength) for k, strength in asked], []
+            for (k, strength), variant in zip(asked, variants, strict=True):
                 near = min(paths[k], key=lambda tried: abs(np.log(tried / strength)), default=None)
                 if near is not None:
                     starts.append(paths[k][near].effects)
@@ -239,7 +243,7 @@ class Search:
                     starts.append(fitter.take(origin.fitter, origin.effects))
                 else:
                     starts.append(fitter.objective.start())
-                    starts[-1][:-1] += fitter.centre(variants[-1].centre)
+                    starts[-1][:-1] += fitter.centre(variant.centre)
             strengths = [fitter.strengths(variant.main, variant.pair) for variant in variants]
             for (k, strength), candidate in zip(asked, self._try(fitter, variants, strengths, starts), strict=True):
                 paths[k][strength] = candidate
@@ -260,20 +264,30 @@ class Search:
             return []
         path = [first.variant.main / np.sqrt(STEP) ** k for k in range(1, MAX_VARIANTS + 1)]
         for _ in range(MAX_REWEIGHTED):
-            fitter, factors = best.fitter.reweighted(best.effects)
-            start = fitter.take(best.fitter, best.effects)
-            variants = [replace(best.variant, sparse=(*best.variant.sparse, strength)) for strength in path]
-            found = self._try(fitter, variants, [strength * factors for strength in path], [start] * len(path))
-            now = min(found, key=_loss)
+            now = self._reweighted(best, path)
             if best is not first and now.loss >= best.loss:
                 break
             best, path = now, [now.variant.sparse[-1], now.variant.sparse[-1] / np.sqrt(STEP)]
         return [best]
 
+    def _reweighted(self, before: Candidate, path: list[float]) -> Candidate:
+        """The best reweighted fit after a candidate; weaker lambdas are tried as long as the loss falls."""
+        fitter, factors = before.fitter.reweighted(before.effects)
+        start, found = fitter.take(before.fitter, before.effects), list[Candidate]()
+        while True:
+            variants = [replace(before.variant, sparse=(*before.variant.sparse, strength)) for strength in path]
+            found += self._try(fitter, variants, [strength * factors for strength in path], [start] * len(path))
+            best = min(found, key=by_loss)
+            if best is not found[-1] or len(found) >= 2 * MAX_VARIANTS:
+                return best
+            start, path = best.effects, [path[-1] / np.sqrt(STEP), path[-1] / STEP]
+
 
 def _neighbours(strength: float) -> list[float]:
-    """The next lambdas of the path; a line does not go on from infinity."""
-    return [] if np.isinf(strength) else [each for each in PATH if 1 < max(each / strength, strength / each) < STEP**2]
+    """The next lambdas of the path; that of no effect at all is the strongest."""
+    if np.isinf(strength):
+        return [PATH[0]]
+    return [each for each in PATH if 1 < max(each / strength, strength / each) < STEP**2]
 
 
 @dataclass(frozen=True)
@@ -324,7 +338,3 @@ def fitter_on(folds: Folds, terms: Terms, n_classes: int, pairs: Sequence[Pairs]
     objective = Objective(terms, sample.codes, sample.classes, folds.training, n_classes, single=True)
     of_fold = [set[Term]()] * objective.n_folds if pairs is None else [set[Term](own) for own in pairs]
     return Fitter(objective, np.array([[len(term) == 1 or term in own for own in of_fold] for term in terms.terms]))
-
-
-def _loss(candidate: Candidate) -> float:
-    return candidate.loss

@@ -21,7 +21,6 @@ from tanager.table.rows import EncodedBatch, Rows
 from tanager.table.schema import ColumnSchema
 
 Columns = tuple[ColumnSchema, ...]
-
 # Folds see two rows of three: on all rows lambda, and the rounds of trees, grow in proportion.
 TO_ALL_ROWS = N_FOLDS / (N_FOLDS - 1)
 

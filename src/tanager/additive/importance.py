@@ -14,7 +14,6 @@ from tanager.additive.bases import coarse_shares
 from tanager.additive.forest import BLOCK_ROWS, Forest
 from tanager.additive.model import AdditiveModel
 from tanager.arrays import Array, Codes
-from tanager.html_table import bars, html_table
 from tanager.table.binning import fine_codes
 from tanager.table.columns import code_dtype
 from tanager.table.rows import EncodedBatch, Rows
@@ -103,18 +102,6 @@ def tree_mains(network: AdditiveModel) -> list[Array]:
                 now = inside.get(asked, everywhere[asked]) & goes
                 ways.append((int(forest.ends[end, side]), {**inside, asked: now}))
     return found
-
-
-def effects_html(network: AdditiveModel) -> str:
-    """A line per effect, the strongest first."""
-    strength = effect_strength(network)
-    order = sorted(range(len(strength)), key=lambda term: -strength[term])
-    shown = [term for term in order if strength[term] > 0.0]
-    drawn = bars([strength[term] for term in shown], [f"{strength[term]:.4f}" for term in shown])
-    rows = [(network.term_name(network.terms[term]), bar) for term, bar in zip(shown, drawn, strict=True)]
-    n_zero = len(order) - len(shown)
-    note = f"{n_zero:,} effects are exactly zero" if n_zero else ""
-    return html_table(network.summary, ["effect", "root mean square of log odds", ""], rows, note)
 
 
 def tree_share(model: AdditiveModel, rows: Rows) -> float:

@@ -128,11 +128,6 @@ class AdditiveModel(HasColumns):
         trees = "" if self.forest is None else f", {len(self.forest.roots)} trees"
         return f"AdditiveModel({n_attributes} attributes, {n_pairs} pairs{trees}, target={self.target!r})"
 
-    def _repr_html_(self) -> str:
-        from tanager.additive.importance import effects_html
-
-        return effects_html(self)
-
     @property
     def target(self) -> str:
         return self.nodes[-1]

@@ -182,9 +182,8 @@ class PenalizedLoss:
         self, objective: Objective, strength: Array, centre: Array | float = 0.0, fits: Ints | None = None
     ) -> None:
         self.objective, self.strength = objective, strength
-        self.centre = np.broadcast_to(
-            np.asarray(centre, objective.dtype), (len(strength), objective.n_columns, strength.shape[1])
-        )
+        shape = len(strength), objective.n_columns, strength.shape[1]
+        self.centre = np.broadcast_to(np.asarray(centre, objective.dtype), shape)
         self.fits = np.arange(strength.shape[1]) if fits is None else fits
         self._weights = objective.weights[:, self.fits % objective.n_folds]
         self._free = np.isfinite(strength)[:, np.newaxis]

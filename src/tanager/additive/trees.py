@@ -17,18 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.choose import gains_clearly
-from tanager.additive.folds import MAX_FITTED, Folds, Sample
+from tanager.additive.folds import ALL_ROWS, MAX_FITTED, Folds, Sample
 from tanager.additive.forest import Forest
 from tanager.additive.grow import UNIT_BITS, Codebook, Grown, grow_trees
 from tanager.additive.objective import probabilities
 from tanager.additive.pairs import MAX_PAIRED
 from tanager.arrays import Array, Codes, Ints
+from tanager.table.binning import GROWTH
 from tanager.table.schema import ColumnSchema
 
 # Part of the best step that the first tree takes; later ones take more, after 1 / RATE^2 rounds twice as much: a table
 # without noise wants hundreds of steps, and the later ones need not be small.
 RATE = 0.1
-FOLD_RATE = 3 * RATE  # on folds, with a third of the rounds: the choice is as good
 PENALTY = 1.0  # L2, on leaf values
 # Rows whose gradient is below this part of the mean have no influence on splits (weight trimming: Friedman, Hastie and
 # Tibshirani 2000); late rounds are several times as fast.
@@ -39,7 +39,7 @@ LARGEST_VALUE = 1 / RATE  # of a leaf: rows of great weight that are all wrong w
 DEPTH = 3
 # The losses are looked at every so many rounds. Rounds end when so many looks have lowered the loss of the mean with
 # the terms by less than NOTHING of it, and that of the trees alone by less than SLOW of it.
-LOOK = PATIENCE = 4
+LOOK = PATIENCE = 5
 NOTHING, SLOW = 0.003, 0.02
 MAX_ROUNDS = 2_000  # fewer with many classes, of which each has a tree in every round
 # Forests of different attributes are averaged, of about so many trees in all.
@@ -154,6 +154,11 @@ def codebook(columns: tuple[ColumnSchema, ...]) -> Codebook:
     return Codebook.of(np.array([column.n_states + 1 for column in columns]), np.array(ordered))
 
 
+def fold_rate(n_rows: int) -> float:
+    """The rate on folds: fewer rounds of larger steps find the same choice; many rows are worth smaller steps."""
+    return float(2 * RATE * (ALL_ROWS / n_rows) ** (GROWTH / 2))
+
+
 def kinds(n_rows: int) -> tuple[TreeKind, TreeKind]:
     """Large and small trees on so many rows; the leaves of the large ones grow with the root of the rows."""
     return TreeKind(max(2 * DEPTH, round(np.log2(n_rows) / 2) - 1), fraction=1 / 2), TreeKind(DEPTH, fraction=1.0)
@@ -171,10 +176,10 @@ def choose_trees(
     """
     classes, book = folds.sample.classes, codebook(columns)
     alone = folds.losses(terms)
-    choice, best = None, alone
+    choice, best, rate = None, alone, fold_rate(folds.sample.n_rows)
     most = min(MAX_ROUNDS, MAX_FITTED // terms.shape[1] ** 2)
     for kind in kinds(n_rows):
-        boosting = Boosting(kind, folds.sample.codes, classes, folds.training, n_classes, book, seed, FOLD_RATE)
+        boosting = Boosting(kind, folds.sample.codes, classes, folds.training, n_classes, book, seed, rate)
         losses, alone_losses, rounds = [folds.mean(alone)], [np.inf], 0
         while rounds < most and not (ends(losses, NOTHING) and ends(alone_losses, SLOW)):
             for _ in range(LOOK):
@@ -184,7 +189,7 @@ def choose_trees(
             mixed = folds.losses((1 - weight) * terms + weight * trees)
             losses.append(folds.mean(mixed))
             alone_losses.append(folds.mean(folds.losses(trees)))
-            rounds = round(LOOK * (len(losses) - 1) * FOLD_RATE / RATE)
+            rounds = round(LOOK * (len(losses) - 1) * rate / RATE)
             if losses[-1] < folds.mean(best):
                 choice, best = TreeChoice(kind, rounds, weight), mixed
     return choice if gains_clearly(folds, alone, best) else None
@@ -210,17 +215,14 @@ def grow_forest(
         boosting.grow(keep=True)
     intercept = np.zeros(n_classes)
     intercept[-n_columns:] = boosting.start.mean(axis=0)
-    forest, means = (
-        Forest.of_heaps(
-            np.concatenate([grown.attributes for grown in boosting.rounds]),
-            np.concatenate([grown.left for grown in boosting.rounds]),
-            np.concatenate(boosting.values),
-            np.concatenate(boosting.leaf_weights),
-            np.tile(np.arange(n_classes)[-n_columns:], averaged * choice.rounds),
-            np.array([column.n_states + 1 for column in columns]),
-            n_classes,
-        )
-        .scaled(choice.weight / averaged)
-        .centered()
+    grown = Forest.of_heaps(
+        np.concatenate([grown.attributes for grown in boosting.rounds]),
+        np.concatenate([grown.left for grown in boosting.rounds]),
+        np.concatenate(boosting.values),
+        np.concatenate(boosting.leaf_weights),
+        np.tile(np.arange(n_classes)[-n_columns:], averaged * choice.rounds),
+        np.array([column.n_states + 1 for column in columns]),
+        n_classes,
     )
+    forest, means = grown.scaled(choice.weight / averaged).centered()
     return forest if len(forest.attributes) else None, choice.weight * intercept + means, averaged

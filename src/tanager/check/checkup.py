@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import compress
 from textwrap import wrap
 from typing import Literal
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from tanager.check.preprocessing import Drop, Recipe, Step
 from tanager.html_table import html_table
-from tanager.table.columns import Column, DictionaryColumn
+from tanager.table.columns import Column, DictionaryColumn, missing_cells, occurring
 from tanager.table.schema import Category, Unit, format_values
 
 Severity = Literal["high", "medium", "low"]
@@ -74,7 +75,7 @@ class Finding:
 class ColumnFacts:
     """A column by its distinct cells.
 
-    codes   (n_rows,) which of the distinct cells each row holds, -1 for none; unsigned where no cell is missing
+    codes   (n_rows,) which of the distinct cells each row holds, -1 for none
     values  the distinct cells: ascending numbers, or texts and booleans
     unit    what the numbers are, or "" if there are none
     """
@@ -86,21 +87,13 @@ class ColumnFacts:
 
     @classmethod
     def of(cls, column: Column) -> ColumnFacts:
-        """The facts of a column that was read."""
         if isinstance(column, DictionaryColumn):
-            seen = np.bincount(column.indices[column.indices >= 0], minlength=len(column.dictionary)) > 0
-            if seen.all():
-                return cls(column.name, column.indices, column.dictionary, "")
-            places = np.append(np.where(seen, np.cumsum(seen) - 1, -1), -1)  # index -1 takes the last entry
-            texts = tuple(value for value, occurs in zip(column.dictionary, seen, strict=True) if occurs)
-            return cls(column.name, places[column.indices], texts, "")
-        cells = column.values
-        if cells.dtype.kind in "iu" and len(cells):
-            integers, codes = np.unique(cells, return_inverse=True)
-            return cls(column.name, codes, integers, column.unit)
-        observed = ~np.isnan(cells.astype(np.float64))
-        values, places = np.unique(cells[observed], return_inverse=True)
-        codes = np.full(len(cells), -1, dtype=np.int32 if len(values) < 2**31 else np.int64)
+            seen = occurring(column.indices, 0, len(column.dictionary))
+            moved = np.append(np.where(seen, np.cumsum(seen) - 1, -1), -1).astype(np.int32)  # index -1 takes the last
+            return cls(column.name, moved[column.indices], tuple(compress(column.dictionary, seen)), "")
+        observed = ~missing_cells(column)
+        values, places = np.unique(column.values[observed], return_inverse=True)
+        codes = np.full(len(observed), -1, dtype=np.int32)
         codes[observed] = places
         return cls(column.name, codes, values, column.unit)
 
@@ -110,12 +103,10 @@ class ColumnFacts:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """Rows of each distinct cell."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
 
     @property
     def n_observed(self) -> int:
-        """Rows whose cell is not missing."""
         return int(self.counts.sum())
 
     @property
@@ -129,7 +120,6 @@ class ColumnFacts:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it holds whole numbers."""
         return self.unit == "number" and np.asarray(self.values).dtype.kind in "iu"
 
     @cached_property
@@ -139,16 +129,13 @@ class ColumnFacts:
         return [str(value) for value in self.values] if is_text else []
 
     def row_of(self, value: int) -> int:
-        """The first row that holds a distinct cell."""
         return int((self.codes == value).argmax())
 
     @property
     def first_missing(self) -> int:
-        """The first row whose cell is missing."""
         return int((self.codes < 0).argmax())
 
     def show(self, row: int) -> str:
-        """The cell of a row, in words."""
         code = int(self.codes[row])
         if code < 0:
             return "nothing"
@@ -187,7 +174,6 @@ class TableFacts:
 
     @property
     def columns(self) -> tuple[ColumnFacts, ...]:
-        """The attributes, then the class."""
         return self.attributes if self.target is None else (*self.attributes, self.target)
 
 

@@ -49,7 +49,6 @@ ONLY_ONE = 0.95
 
 
 def find_class_issues(table: TableFacts) -> list[Finding]:
-    """Issues of the class column."""
     target = table.target
     if target is None:
         return []

@@ -66,7 +66,7 @@ CODE_WORDS = frozenset(("zip", "zipcode", "postcode", "postal", "plz", "code", "
 
 def find_column_issue(column: ColumnFacts, table: TableFacts) -> Finding | None:
     """The first issue of an attribute, in the order of the checks: a column is of one kind."""
-    checks = (_dates, _numbers, _free_text, _row_numbers, _sentinel, _identifier, find_spellings, _codes, _constant)
+    checks = (_dates, _numbers, _row_numbers, _sentinel, _identifier, find_spellings, _codes, _constant)
     return next(filter(None, (check(column, table) for check in checks)), None)
 
 
@@ -287,16 +287,6 @@ def _class_differs(column: ColumnFacts, code: int, target: ColumnFacts | None) -
     return both and bool(chi2_contingency(counts, correction=False).pvalue <= SAME_CLASSES)
 
 
-def _free_text(column: ColumnFacts, table: TableFacts) -> Finding | None:
-    """Sentences: several words in a cell, and seldom the same twice."""
-    if not column.texts or column.n_observed < FEWEST_ROWS or column.distinct_share < MANY:
-        return None
-    if np.mean([len(text.split()) for text in _sample(column.texts, 1000)]) < WORDS_OF_FREE_TEXT:
-        return None
-    what = f"holds free text: {len(column.values):,} different texts in {column.n_observed:,} rows"
-    return column.finding_to_drop("high", what)
-
-
 def _row_numbers(column: ColumnFacts, table: TableFacts) -> Finding | None:
     """Whole numbers that are all different, and consecutive or called a number."""
     values = np.asarray(column.values)
@@ -310,13 +300,15 @@ def _row_numbers(column: ColumnFacts, table: TableFacts) -> Finding | None:
 
 
 def _identifier(column: ColumnFacts, table: TableFacts) -> Finding | None:
-    """Texts of which nearly every one is different."""
+    """Sentences, several words in a cell; or texts of which nearly every one is different."""
     if not column.texts or column.n_observed < FEWEST_ROWS or column.distinct_share < MANY:
         return None
     n_distinct = len(column.values)
+    different = f"{n_distinct:,} different texts in {column.n_observed:,} rows"
+    if np.mean([len(text.split()) for text in _sample(column.texts, 1000)]) >= WORDS_OF_FREE_TEXT:
+        return column.finding_to_drop("high", f"holds free text: {different}")
     if column.distinct_share >= NEARLY_ALL:
-        what = f"names rows: {n_distinct:,} different texts in {column.n_observed:,} rows"
-        return column.finding_to_drop("high", what)
+        return column.finding_to_drop("high", f"names rows: {different}")
     if n_distinct < FEWEST_CATEGORIES:
         return None
     what = f"has {n_distinct:,} categories in {column.n_observed:,} rows, too many to learn from"

@@ -96,14 +96,12 @@ def _without_echoes(findings: Sequence[Finding], target: str | None) -> tuple[Fi
 
 
 def describe_column(column: ColumnFacts, is_class: bool) -> ColumnSummary:
-    """The summary of a column."""
     kind = KINDS.get(column.unit, "categories") if len(column.values) else "nothing"
     contents, n_distinct = _contents(column), len(column.values)
     return ColumnSummary(column.name, "class" if is_class else kind, contents, n_distinct, column.missing_share)
 
 
 def _contents(column: ColumnFacts) -> str:
-    """The cells of a column, in words."""
     n_distinct = len(column.values)
     if not n_distinct:
         return "no cell holds anything"

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from tanager.check.text_values import MARKS, ORDERS, UNITS, merge_key, parse_date, parse_number
 from tanager.errors import DataError
 from tanager.registry import check_option, list_names, nearest_first
-from tanager.table.read_columns import as_written, to_arrow
+from tanager.table.read_columns import as_written, is_text, to_arrow
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,6 @@ class Step(ABC):
     name: ClassVar[str]
     """What a recipe file calls the step."""
     done: ClassVar[str]
-    """What the step does, before the names of columns."""
     column: str
 
     @property
@@ -172,7 +171,6 @@ class Recipe:
     target: str | None = None
 
     def __bool__(self) -> bool:
-        """Whether there is anything to do."""
         return bool(self.steps or self.missing)
 
     def __str__(self) -> str:
@@ -311,10 +309,9 @@ def _reader(step: Number | Date, marks: bool, noun: str, parse: Callable[[str], 
     return read
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def _holds_text(kind: pa.DataType) -> bool:
     """Whether a column of this type holds text, coded or not."""
-    value = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value))
+    return is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -323,7 +320,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 def _without_texts(cells: pa.ChunkedArray, texts: Sequence[str]) -> pa.ChunkedArray:
     """The column with these texts as missing values; categories keep their order."""
-    if not _is_text(cells.type):
+    if not _holds_text(cells.type):
         return cells
     strings = _as_strings(cells)
     cells = cells if pa.types.is_dictionary(cells.type) else strings
@@ -338,7 +335,7 @@ def _map_texts(cells: pa.ChunkedArray, change: Callable[[str], object], kind: pa
     """The column with every text changed, its distinct texts one by one; a column of another type stays as it is."""
     if pa.types.is_null(cells.type):
         return cells.cast(kind)
-    return _map_distinct(_as_strings(cells), change, kind) if _is_text(cells.type) else cells
+    return _map_distinct(_as_strings(cells), change, kind) if _holds_text(cells.type) else cells
 
 
 def _map_distinct(cells: pa.ChunkedArray, change: Callable[[Any], object], kind: pa.DataType) -> pa.ChunkedArray:

@@ -32,7 +32,7 @@ from tanager.uncertainty.posterior import effect_deviations
 
 NEEDS: Needs = "passes"
 # Of effects, measured: gradients, folds and choices.
-BYTES_PER_CELL = 600
+BYTES_PER_CELL = 900
 # Each has a curve of every attribute: 2,000 classes of 6,000 rows would take minutes.
 MOST_CLASSES = 1_000
 

@@ -289,14 +289,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
         )
         return training, schema
 
-    @contextmanager
-    def _read_stream(
-        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds
-    ) -> Iterator[CodedTable]:
-        """A table that comes batch by batch, read once. Its rows are gone when the block ends, however it does."""
-        self._check_place("disk")
-        roles = check_roles(y, sample_weight)
-        options = ReadOptions(
+    def _read_options(self, needs: RowNeeds) -> ReadOptions:
+        """How a table is read that is not in memory."""
+        return ReadOptions(
             choose_discretizer(self.discretizer, needs.fine),
             self.categorical_features,
             missing_states=needs.missing_states,
@@ -305,7 +300,15 @@ class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
             values=needs.cuts_again,
             class_weight=check_class_weight(self.class_weight),
         )
-        reader = StreamReader(roles, options)
+
+    @contextmanager
+    def _read_stream(
+        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds
+    ) -> Iterator[CodedTable]:
+        """A table that comes batch by batch, read once. Its rows are gone when the block ends, however it does."""
+        self._check_place("disk")
+        roles = check_roles(y, sample_weight)
+        reader = StreamReader(roles, self._read_options(needs))
         try:
             table = code_stream(reader.read(open_stream(X)))
             if exceeds(needs.needs, "counts"):

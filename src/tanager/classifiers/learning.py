@@ -32,6 +32,7 @@ from tanager.registry import check_option, resolve
 from tanager.runtime.resources import one_blas_thread
 from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.structure import STRUCTURES, LearntStructure, Step, StructureLearner, StructureTask
+from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag
 from tanager.table.rows import EncodedBatch, Needs, Place, Rows, check_needs, exceeds, gather, most_needed
 from tanager.table.schema import ColumnSchema
@@ -117,8 +118,10 @@ class NetworkLearner:
             counts, columns = count_with_hidden(counts, hidden), (*columns[:-1], *hidden, columns[-1])
             unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
         order = table.table_order(len(hidden))
-        structure_task = replace(self._structure_task(counts, order, table.schema.named), schema=columns)
-        structure = self.structure.learn(structure_task)
+        if self.structure.joins_all:
+            smallest = int(np.argmin(counts.n_states[:-1]))
+            self._refuse_too_large(LearntStructure(superparent_dag(counts.n_attributes, (smallest,))), counts)
+        structure = self.structure.learn(self._structure_task(counts, order, table.schema.named))
         if self.verbose:
             score = "" if structure.score is None else f", score {structure.score:.6g}"
             print(f"structure: {len(structure.steps):,} steps{score}")
@@ -134,14 +137,18 @@ class NetworkLearner:
         )
         return structure, task
 
+    def _refuse_too_large(self, structure: LearntStructure, counts: CountStore) -> None:
+        """Refuse a structure whose tables would not fit in the memory allowed."""
+        bytes_per_cell = self.parameters.bytes_per_cell["mixtures" if structure.members else "tables"]
+        refuse_too_large(family_sizes(structure.members or [structure.dag], counts), bytes_per_cell, counts)
+
     def learn(self, table: CodedTable) -> Learnt:
         start = perf_counter()
         if self.parameters.holds_out:
             refuse_many_classes(table.columns[-1], MOST_CLASSES, f"parameters={self.parameters!r} learn")
         structure, task = self.prepare(table)
         counts, n_hidden = task.counts, len(task.columns) - len(table.columns)
-        bytes_per_cell = self.parameters.bytes_per_cell["mixtures" if structure.members else "tables"]
-        refuse_too_large(family_sizes(structure.members or [structure.dag], counts), bytes_per_cell, counts)
+        self._refuse_too_large(structure, counts)
         order = table.table_order(n_hidden)
         if n_hidden and self.parameters.tunes_hidden:
             learnt = tune_hidden(cast(Conditional, self.parameters), task)
@@ -242,7 +249,7 @@ def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: 
     members = parameters.learn_members(task, structure.members)
     if structure.log_weights is not None:
         return LearntNetwork(TreeAverageNetwork(tuple(members), structure.log_weights))
-    return LearntNetwork(MixtureNetwork(members, np.array(structure.weights), structure.subsumption))
+    return LearntNetwork(MixtureNetwork(members, np.array(structure.weights)))
 
 
 def hidden_columns(learner: NetworkLearner, names: Sequence[str]) -> tuple[ColumnSchema, ...]:

@@ -6,7 +6,6 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +17,7 @@ from tanager.runtime.progress import working
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tanager.cli.training_data import NamedLabels
     from tanager.decide import DecisionQuality
     from tanager.evaluate.compare import FoldMeasures
     from tanager.evaluate.cross_validate import HeldOut
@@ -169,16 +169,16 @@ def _show(
 @options.grouped
 def compare(
     reading: options.Reading,
+    data: Annotated[str, options.option("TABLE", "The table; - is CSV on stdin.")],
     classifiers: Annotated[
-        list[str] | None,
+        list[str],
         typer.Argument(
             metavar="CLASSIFIER...",
             help="structure:criterion:parameters such as tan:fcll:conditional, or structure:parameters where the "
             "structure asks for no criterion, with options as in bckg(max_parents=1); "
             "'default'; or the import path of a scikit-learn classifier. NAME=SPEC gives it a name.",
         ),
-    ] = None,
-    data: Annotated[str, options.option("TABLE", "The table; - is CSV on stdin.")] = "",
+    ],
     class_column: options.ClassColumn = "class",
     folds: Annotated[int, options.option(None, "Parts the rows are split into.")] = 5,
     seed: options.Seed = 0,
@@ -193,21 +193,24 @@ def compare(
       tanager compare default naive-bayes sklearn.ensemble.RandomForestClassifier --data iris.csv --class species
     """
     from tanager.cli.training_data import read_training_data
+
+    table, labels = read_training_data(data, class_column, reading)
+    print_comparison(classifiers, table, labels, folds, seed, as_json)
+
+
+def print_comparison(
+    classifiers: Sequence[str],
+    table: pa.Table,
+    labels: NamedLabels,
+    folds: int = 5,
+    seed: int = 0,
+    as_json: bool = False,
+) -> None:
     from tanager.evaluate.compare import compare as compare_classifiers
     from tanager.evaluate.compare import name_classifiers
     from tanager.evaluate.cross_validate import labelled_rows
 
-    if not classifiers:
-        raise OptionError("there is nothing to compare.", hint="name classifiers such as tan:fcll.")
-    if not data:
-        raise OptionError("Missing option '--data': the table to compare on.")
-    if Path(data).is_dir():
-        raise OptionError(
-            f"--data {data} is a folder; expected one table.",
-            hint="`python -m experiments.compare` in the repository compares over folders of tables.",
-        )
     named = name_classifiers(classifiers)
-    table, labels = read_training_data(data, class_column, reading)
     y, rows = labelled_rows(table, labels)
     with working("Comparing") as update:
         measured, failures = compare_classifiers(named, table.take(rows), y, folds, seed, update)

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from tanager.cli import options
 from tanager.cli.options import find_class
-from tanager.cli.output import new_table, print_table
 from tanager.errors import OptionError
 from tanager.runtime.progress import say, working
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from tanager.classifiers.base import TableClassifier
-    from tanager.explain import Counterfactuals, Overall, RowExplanation
-    from tanager.metrics import Quality
+    from tanager.explain import Counterfactuals
 
 MAX_ROWS_PRINTED = 10
 """Rows printed where nobody says which."""
@@ -50,7 +45,7 @@ def explain(
             "--row",
         ),
     ] = None,
-    top: Annotated[int, options.option(None, "Attributes or terms to print; the others are one line.", min=1)] = 15,
+    top: Annotated[int, options.option(None, "Terms to print of a row; the others are one line.", min=1)] = 15,
     missing: options.Missing = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -71,6 +66,7 @@ def explain(
     from tanager.cli.training_data import read_rows, row_numbers
     from tanager.explain import explain as explain_model
     from tanager.files.model_file import load_model
+    from tanager.metrics.quality import headline
 
     if lock and not change:
         raise OptionError("--lock says what cannot change, so it goes with --change.")
@@ -80,11 +76,12 @@ def explain(
             raise OptionError("--against and --change are about rows, and no DATA was given.")
         with working("Measuring the strength of attributes"):
             overall = explain_model(clf)
-        _print_headline(clf.quality_, as_json)
-        _show_overall(overall, top, as_json)
+        if clf.quality_ is not None and not as_json:
+            print(f"{headline(clf.quality_)}\n")
+        print(json.dumps(overall.to_dict(), indent=2) if as_json else overall)
         return
     rival = None if against is None else find_class("--against", against, clf.classes_.tolist())
-    X, y = read_rows(data, clf, missing)
+    X, _ = read_rows(data, clf, missing)
     with working(f"Explaining {X.num_rows:,} rows"):
         explained = explain_model(clf, X, against=rival)
         numbers = row_numbers(data, X).tolist()
@@ -97,9 +94,8 @@ def explain(
             document |= {} if row_changes is None else {"changes": row_changes.to_dict()["changes"]}
         print(json.dumps(documents, indent=2))
         return
-    _print_headline(_quality_of(clf, X, y), as_json)
     for row, row_changes in zip(rows, changes, strict=True):
-        _print_row(row, top)
+        print(f"{row.text(top)}\n")
         if row_changes is not None:
             print(f"{row_changes}\n")
     if asked is None and len(rows) < len(explained):
@@ -116,92 +112,7 @@ def _shown_rows(asked: list[int] | None, numbers: list[int], as_json: bool) -> l
     return [numbers.index(row) for row in asked]
 
 
-def _quality_of(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic] | None) -> Quality | None:
-    """What cross-validation found, if these are the rows that the model was learnt from."""
-    from tanager.evaluate.cross_validate import quality_of_training_table
-    from tanager.table.training_table import missing_labels
-
-    if y is None or clf.quality_ is None:
-        return None
-    labelled = (~missing_labels(y)).nonzero()[0]
-    return quality_of_training_table(clf, X.take(labelled), y[labelled], clf.quality_)
-
-
-def _print_headline(quality: Quality | None, as_json: bool) -> None:
-    from tanager.metrics.quality import headline
-
-    if quality is not None and not as_json:
-        print(f"{headline(quality)}\n")
-
-
 def _change(clf: TableClassifier, X: pa.Table, row: int, number: int, locked: Sequence[str]) -> Counterfactuals:
     from tanager.explain import counterfactuals
 
     return replace(counterfactuals(clf, X.take([row]), locked=locked)[0], row=number)
-
-
-def _print_row(row: RowExplanation, top: int) -> None:
-    """The log odds, which are the sum of what follows: base rate, baseline, a line per attribute, the largest first.
-
-    Beside each line is the probability that the log odds down to it amount to, of more than two classes that of the two
-    that are compared.
-    """
-    from rich.markup import escape
-
-    ranked, rest = row.ranked[:top], row.ranked[top:]
-    lines: list[tuple[tuple[str, ...], float, str]] = [((label,), value, "") for label, value in row.first_lines]
-    for each in ranked:
-        margin = "" if each.margin is None else f" ± {each.margin:.4f}"
-        lines.append(((each.attribute, each.cell, each.condition), each.log_odds, margin))
-    if rest:
-        lines.append(((f"{len(rest)} other {row.nouns}",), sum(each.log_odds for each in rest), ""))
-    n_words = 3 if any(each.given for each in row.ranked) else 2
-    share = f"P({row.favoured})" if len(row.probabilities) == 2 else "P of the two"
-    table = new_table(["attribute", "value", "given"][:n_words], ["log odds", share])
-    blanks = [""] * (n_words - 1)
-    total = _coloured(row.log_odds), _probability(row.log_odds)
-    table.add_row("log odds, the sum", *blanks, *total, style="bold", end_section=True)
-    added = 0.0
-    for words, value, margin in lines:
-        added += value
-        cells = [*map(escape, words), *blanks][:n_words]
-        table.add_row(*cells, _coloured(value) + margin, _probability(added))
-    favoured, against = (f"{name} (P {row.probabilities[name]:.4f})" for name in (row.favoured, row.against))
-    print_table(f"Row {row.row}: {favoured} against {against}", table)
-    if row.decision is not None:
-        print(f"Decided: {row.decision.words}\n")
-
-
-def _probability(log_odds: float) -> str:
-    from scipy.special import expit
-
-    from tanager.report.json_page import percent
-
-    return percent(None if math.isnan(log_odds) else float(expit(log_odds)))
-
-
-def _coloured(log_odds: float) -> str:
-    from tanager.explain.explanation import signed
-
-    colour = "red" if log_odds > 0 else "blue"
-    return f"[{colour}]{signed(log_odds)}[/]"
-
-
-def _show_overall(overall: Overall, top: int, as_json: bool) -> None:
-    from rich.markup import escape
-
-    if as_json:
-        print(json.dumps(overall.to_dict(), indent=2))
-        return
-    effects = overall.measure == "effect"
-    table = new_table(["term" if effects else "attribute"], ["log odds" if effects else "information"])
-    lines = list(zip(overall.ranked, sorted(overall.strength.tolist(), reverse=True), strict=True))
-    for name, nats in lines[:top]:
-        table.add_row(escape(name), f"{nats:.4f}")
-    rest = lines[top:]
-    if rest:
-        table.add_row(f"{len(rest)} other {'terms' if effects else 'attributes'}", f"at most {rest[0][1]:.4f}")
-    if effects:
-        print_table(f"What each term adds to the log odds of {overall.target} (root mean square)", table)
-    else:
-        print_table(f"What each attribute tells of {overall.target}, given its parents", table)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from tanager.cli import options
 from tanager.cli.output import STREAM, check_stdout, output_file
-from tanager.cli.report import page_line, write_page_of
 from tanager.errors import DataError, OptionError
 from tanager.runtime.progress import Update, say, working
 
@@ -42,11 +41,6 @@ def fit(
             None, "Also prepare intervals of probabilities, for `tanager predict --interval`.", "--intervals"
         ),
     ] = False,
-    page: Annotated[
-        str | None,
-        options.option("FILE", "Also write the page of `tanager report` about the model and DATA.", "--report"),
-    ] = None,
-    no_rows: options.NoRows = False,
     stream: options.Stream = None,
     estimate: Annotated[
         bool, options.option(None, "Estimate the memory and time of the fit, and learn nothing.", "--estimate")
@@ -67,14 +61,13 @@ def fit(
       tanager fit iris.csv --class species --structure 'bckg(max_parents=3)' --criterion 'bdeu(ess=5)' -o iris.json
       tanager fit patients.csv --class state --cost ill:healthy=10 --ask 0.5 -o model.json
       tanager fit patients.csv --class state --monotone age=+1 --monotone fitness=-1 -o model.json
-      tanager fit iris.csv --class species --intervals --report iris.html -o iris.json
+      tanager fit iris.csv --class species --intervals -o iris.json
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
     from tanager.cli.training_data import open_training_data, read_training_data, streams
     from tanager.files.model_file import MODEL, save_model
-    from tanager.files.paths import check_output
     from tanager.metrics.quality import headline
-    from tanager.report.write_page import PAGE
+    from tanager.report.model_card import what_it_is
 
     if estimate:
         _print_estimate(data, class_column, reading, kind, as_json)
@@ -82,8 +75,6 @@ def fit(
     if output is None:
         raise OptionError("Missing option '--output': where the model goes.", hint="or --estimate what it will take.")
     check_stdout(as_json, output)
-    if page is not None:
-        check_output(page, PAGE, reads=[data, reading.recipe, output], force=force)
     with output_file(output, ".json", MODEL, [data, reading.recipe], force) as path:
         in_batches = streams(data, stream)
         _check_held_out(wanted, intervals, event, in_batches, no_validate)
@@ -91,7 +82,7 @@ def fit(
             names, source, count_rows = open_training_data(data, class_column, reading)
             with working(f"Reading and fitting {data} batch by batch"):
                 clf = kind.classifier(names).fit(source, class_column)
-            X, y, n_rows, quality = None, None, count_rows(), None
+            n_rows, quality = count_rows(), None
         else:
             X, y = read_training_data(data, class_column, reading)
             wanted.check(y)
@@ -100,12 +91,10 @@ def fit(
             clf, quality = fit_rows(X, y, kind, not no_validate, intervals, asked)
         decided = wanted.decide(clf, quality)
         save_model(clf, path, quality=quality, recipe=reading.preprocessing(class_column))
-        if page is not None:
-            write_page_of(path, data, X, y, page, not no_rows)
     if as_json:
         print(json.dumps({"model": output, "rows": n_rows, **_summary(clf, quality, decided)}, indent=2))
     elif output != STREAM:
-        say(model_in_words(clf, kind.structure))
+        say(what_it_is(clf.model_))
         say(f"{output}: {n_rows:,} rows, {len(names):,} attributes, {len(clf.classes_):,} classes")
         if quality is not None:
             say(headline(quality))
@@ -113,9 +102,7 @@ def fit(
             say("How good it is on rows new to it was not measured: `tanager evaluate` does.")
         if decided is not None:
             say(str(decided))
-        if page is not None:
-            say(page_line(page, X is not None and not no_rows))
-        elif data != STREAM:
+        if data != STREAM:
             say(f"Look at it: {shlex.join(['tanager', 'report', output, data])}")
 
 
@@ -136,11 +123,6 @@ def fit_rows(
             clf.prepare_intervals(X, y)
     clf.issues_ = y.issues
     return clf, quality
-
-
-def model_in_words(clf: TableClassifier, structure: str | None) -> str:
-    """What the model is, in one line."""
-    return clf.model_.summary if clf.model_.kind == "effects" else f"Bayesian network: {structure}"
 
 
 def _summary(clf: TableClassifier, quality: Quality | None, decided: DecisionQuality | None) -> dict[str, object]:

@@ -39,8 +39,11 @@ REPLACED = {
     "--curve": "use sklearn.model_selection.learning_curve with a classifier of Tanager.",
     "--set": "use mapie.classification.CrossConformalClassifier with a classifier of Tanager.",
     "--reason": "use --change, which shows the cells that decide.",
+    "--report": "write it by `tanager report MODEL DATA`.",
+    "--from": "name a file: its suffix gives the format.",
+    "--to": "name a file: its suffix gives the format.",
 }
-"""Options of version 0.2 that are gone, and what to use."""
+"""Options of version 0.2 that are gone from a command, and what to use."""
 
 # typer brings its own copy of click; the base of its errors about arguments has no public name.
 UsageError = cast(type[Exception], typer.BadParameter.__mro__[1])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tanager.cli import options
-from tanager.cli.output import STREAM, check_stdout, input_file, optional_output, output_file
 from tanager.errors import OptionError
 from tanager.runtime.progress import say, working
 
@@ -24,11 +23,9 @@ FORMATS = ".bif, .net or .json"
 def convert(
     source: Annotated[
         str,
-        typer.Argument(metavar="IN", help=f"A network, {FORMATS}, or a model that `tanager fit` wrote; - is stdin."),
+        typer.Argument(metavar="IN", help=f"A network, {FORMATS}, or a model that `tanager fit` wrote."),
     ],
-    output: Annotated[str, typer.Argument(metavar="OUT", help=f"Where the network goes: {FORMATS}; - is stdout.")],
-    from_format: Annotated[str | None, options.option("FORMAT", "The format on stdin, such as bif.", "--from")] = None,
-    to_format: Annotated[str | None, options.option("FORMAT", "The format on stdout, such as bif.", "--to")] = None,
+    output: Annotated[str, typer.Argument(metavar="OUT", help=f"Where the network goes: {FORMATS}.")],
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -43,30 +40,19 @@ def convert(
       tanager convert iris.json iris.bif
       tanager convert expert.net expert.bif
       tanager convert expert.bif expert.json
-      cat expert.bif | tanager convert - - --from bif --to net > expert.net
     """
     from tanager.files.network_file import network_kind, network_suffix, read_network, write_network
+    from tanager.files.paths import check_output
 
-    check_stdout(as_json, output)
-    read_suffix = stream_suffix(source, from_format, "--from")
-    write_suffix = stream_suffix(output, to_format, "--to")
-    kind = network_kind(output + write_suffix)
-    network_suffix(source + read_suffix)
-    with output_file(output, write_suffix, kind, [source], force) as target, working(f"Converting {source}"):
-        with input_file(source, read_suffix) as path:
-            network = read_network(path)
-        write_network(network, target)
+    check_output(output, network_kind(output), reads=[source], force=force)
+    network_suffix(source)
+    with working(f"Converting {source}"):
+        network = read_network(source)
+        write_network(network, output)
     if as_json:
         print(json.dumps({"network": output, "nodes": len(network.nodes), "edges": len(network.edges)}, indent=2))
-    elif output != STREAM:
+    else:
         say(f"{output}: {len(network.nodes):,} nodes, {len(network.edges):,} edges")
-
-
-def stream_suffix(path: str, form: str | None, option: str) -> str:
-    """The suffix a format on stdin or stdout would have; none for a file, whose name says it."""
-    if (path == STREAM) != (form is not None):
-        raise OptionError(f"{option} is for a network on stdin or stdout ('-'), and must be there for one.")
-    return "" if form is None else f".{form.removeprefix('.')}"
 
 
 def tune(
@@ -75,8 +61,7 @@ def tune(
     query: Annotated[
         list[str], options.option("NODE", "The node to tune for; repeat it for several together.", "--query", "-q")
     ],
-    output: Annotated[str | None, options.output(f"Where the tuned network goes: {FORMATS}; - is stdout.")] = None,
-    to_format: Annotated[str | None, options.option("FORMAT", "The format on stdout, such as bif.", "--to")] = None,
+    output: Annotated[str | None, options.output(f"Where the tuned network goes: {FORMATS}.")] = None,
     parameters: Annotated[
         str, options.option(None, "conditional: P(query | rest). likelihood-gradient: P(all cells).")
     ] = "conditional",
@@ -103,28 +88,23 @@ def tune(
 
       tanager tune expert.bif data.csv --query Cancer -o tuned.bif
       tanager tune expert.bif data.csv --query Cancer --query Dyspnoea --folds 10 --json
-      tanager tune expert.bif data.csv --query Cancer -o - --to net > tuned.net
     """
     from tanager.files.network_file import network_kind, read_network, write_network
+    from tanager.files.paths import check_output
     from tanager.tuning.tune import tune as tune_network
 
-    check_stdout(as_json, output)
-    suffix = stream_suffix(output or "", to_format, "--to")
-    kind = None if output is None else network_kind(output + suffix)
-    worth = _strength(strength)
-    with optional_output(output, suffix, kind, [expert, data], force) as path:
-        network = read_network(expert)
-        with working(f"Reading {data}"):
-            table = _read_columns(network, data, missing or ())
-        with working("Tuning"):
-            result = tune_network(
-                network, table, query, parameters, strength=worth, cv=folds, impossible=impossible, random_state=seed
-            )
-        if path is not None:
-            write_network(result.network, path)
-    if output == STREAM:
-        return
     if output is not None:
+        check_output(output, network_kind(output), reads=[expert, data], force=force)
+    worth = _strength(strength)
+    network = read_network(expert)
+    with working(f"Reading {data}"):
+        table = _read_columns(network, data, missing or ())
+    with working("Tuning"):
+        result = tune_network(
+            network, table, query, parameters, strength=worth, cv=folds, impossible=impossible, random_state=seed
+        )
+    if output is not None:
+        write_network(result.network, output)
         say(f"{output}: {len(result.moved):,} of {len(network.nodes):,} tables tuned")
     print(json.dumps(result.to_dict(), indent=2) if as_json else result)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tanager.classifiers.base import TableClassifier
     from tanager.decide import Decision, DecisionQuality
     from tanager.files.read_csv import CellRules
-    from tanager.metrics import Probabilities, Quality
+    from tanager.metrics import Predictions, Quality
     from tanager.table.schema import Category
 
 Name = TypeVar("Name")
@@ -225,9 +225,9 @@ class ModelOptions:
         }
         self._refuse_options_of_the_other()
         if self.structure is None:
-            return AdditiveClassifier(
-                pairs=self._pairs(), trees=not self.no_trees, monotonic_cst=self._monotone(), **shared
-            )
+            pairs = int(self.pairs) if self.pairs.isdecimal() else self.pairs
+            monotone = None if self.monotone is None else once("--monotone", map(_read_direction, self.monotone))
+            return AdditiveClassifier(pairs=pairs, trees=not self.no_trees, monotonic_cst=monotone, **shared)
         return BayesianNetworkClassifier(**self._parts(), engine=self.engine, device=self.device, **shared)
 
     def _refuse_options_of_the_other(self) -> None:
@@ -245,19 +245,9 @@ class ModelOptions:
             if field.name in refused and getattr(self, field.name) != field.default:
                 raise OptionError(f"--{field.name.replace('_', '-')} {words}", hint=hint)
 
-    def _pairs(self) -> str | int:
-        if self.pairs != "auto" and not self.pairs.isdecimal():
-            raise OptionError(f"--pairs {self.pairs!r} is not valid; expected auto or a number from 0.")
-        return self.pairs if self.pairs == "auto" else int(self.pairs)
-
-    def _monotone(self) -> dict[str, int] | None:
-        if self.monotone is None:
-            return None
-        return once("--monotone", map(_read_direction, self.monotone))
-
     def _parts(self) -> dict[str, Any]:
         """Structure, criterion and parameters: by name, or as objects where options are given, as in kdb(k=3)."""
-        parameters = "conditional" if self.parameters is None else self.parameters
+        parameters = self.parameters or "conditional"
         named = {"structure": self.structure, "criterion": self.criterion, "parameters": parameters}
         if not any("(" in text for text in named.values() if text):
             return named
@@ -269,9 +259,7 @@ class ModelOptions:
         """Where the classes are not known yet, whole numbers are taken for classes that are numbers."""
         if self.class_weight is None or self.class_weight == ["balanced"]:
             return None if self.class_weight is None else "balanced"
-        classes = None
-        if labels is not None:
-            classes = sorted({label for label in labels.tolist() if label is not None}, key=str)
+        classes = None if labels is None else classes_of(labels)
         weights: list[tuple[Any, float]] = []
         for text in self.class_weight:
             name, weight = read_class_number("--class-weight", text)
@@ -342,23 +330,14 @@ class WantedDecision:
     def is_wanted(self) -> bool:
         return any(value is not None for value in vars(self).values())
 
-    @property
-    def is_tuned(self) -> bool:
-        return bool(self.sensitivity or self.specificity)
-
     def check(self, labels: NDArray[np.generic]) -> None:
         """Refuse classes that no row has, and other mistakes, before anything is learnt."""
-        if not self.is_wanted:
-            return
-        classes = classes_of(labels)
-        if self.is_tuned:
-            self._share(classes)
-        else:
-            self._decision(classes)
+        if self.is_wanted:
+            self._decision(classes_of(labels), None)
 
     def check_held_out(self, any_held_out: bool) -> None:
         """Refuse a threshold that is to be tuned where no rows are held out for it."""
-        if self.is_tuned and not any_held_out:
+        if (self.sensitivity or self.specificity) and not any_held_out:
             raise OptionError(
                 "no rows are held out to tune a threshold on.",
                 hint="leave out --no-validate and --stream, or give a --threshold or costs.",
@@ -368,47 +347,35 @@ class WantedDecision:
         """Make a model decide so, and measure that on the rows held out; None without them, or if nothing is wanted."""
         from tanager.decide import measure_decision
 
-        classes = clf.classes_.tolist()
         if not self.is_wanted:
             return None
         self.check_held_out(quality is not None)
-        if quality is None:
-            clf.decision_ = self._decision(classes)
+        held_out = None if quality is None else quality.predictions
+        clf.decision_ = self._decision(clf.classes_.tolist(), held_out)
+        if held_out is None or clf.decision_ is None:
             return None
-        held_out = quality.predictions.probabilities, quality.predictions.class_codes
-        clf.decision_ = self._tuned(classes, *held_out) if self.is_tuned else self._decision(classes)
-        return measure_decision(clf.decision_, *held_out)
+        return measure_decision(clf.decision_, held_out.probabilities, held_out.class_codes)
 
-    def _decision(self, classes: list[Category]) -> Decision:
-        from tanager.decide import CostDecision, ThresholdDecision
-        from tanager.decide.decision import read_costs, read_price
+    def _decision(self, classes: list[Category], held_out: Predictions | None) -> Decision | None:
+        """The decision; None where a threshold is to be tuned and there are no rows held out yet."""
+        from tanager.decide import CostDecision, ThresholdDecision, tune_for_sensitivity, tune_for_specificity
+        from tanager.decide.decision import check_share, read_costs, read_price
 
-        if self.threshold is None:
-            costs = once("--cost", (_read_cost(text, classes) for text in self.cost or ()))
-            return CostDecision(tuple(classes), read_costs(costs, classes), read_price(self.ask))
-        name, threshold = read_class_number("--threshold", self.threshold)
-        if not 0.0 <= threshold <= 1.0:
-            raise OptionError(f"--threshold {threshold:g} is reached by no row, or by all; expected 0 to 1.")
-        return ThresholdDecision(tuple(classes), find_class("--threshold", name, classes), threshold)
-
-    def _tuned(
-        self, classes: list[Category], probabilities: Probabilities, class_codes: NDArray[np.integer]
-    ) -> Decision:
-        from tanager.decide import ThresholdDecision, tune_for_sensitivity, tune_for_specificity
-
-        tune = tune_for_sensitivity if self.sensitivity else tune_for_specificity
-        label, wanted = self._share(classes)
-        threshold = tune(probabilities, class_codes, classes.index(label), wanted)
-        return ThresholdDecision(tuple(classes), label, threshold)
-
-    def _share(self, classes: list[Category]) -> tuple[Category, float]:
-        """The class that a threshold is tuned for, and the share wanted."""
-        from tanager.decide.decision import check_share
-
-        option, text = ("--sensitivity", self.sensitivity) if self.sensitivity else ("--specificity", self.specificity)
-        name, wanted = read_class_number(option, text or "")
-        check_share(option, wanted)
-        return find_class(option, name, classes), wanted
+        tuned = {"--sensitivity": self.sensitivity, "--specificity": self.specificity}
+        for option, text in {**tuned, "--threshold": self.threshold}.items():
+            if not text:
+                continue
+            name, share = read_class_number(option, text)
+            check_share(option, share)
+            label = find_class(option, name, classes)
+            if option in tuned:
+                if held_out is None:
+                    return None
+                tune = tune_for_sensitivity if self.sensitivity else tune_for_specificity
+                share = tune(held_out.probabilities, held_out.class_codes, classes.index(label), share)
+            return ThresholdDecision(tuple(classes), label, share)
+        costs = once("--cost", (_read_cost(text, classes) for text in self.cost or ()))
+        return CostDecision(tuple(classes), read_costs(costs, classes), read_price(self.ask))
 
 
 def _read_cost(text: str, classes: list[Category]) -> tuple[tuple[Category, Category], float]:

@@ -1,37 +1,20 @@
-"""What a command writes: files that may be standard input or output (`-`), and tables for people."""
+"""What a command writes: files that may be standard output (`-`)."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tanager.errors import FileError, OptionError
+from tanager.errors import OptionError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from tanager.files.paths import OutputKind
 
 STREAM = "-"
-
-
-@contextmanager
-def input_file(path: str, suffix: str) -> Iterator[str]:
-    """The path, or that of a file with what is on standard input."""
-    if path != STREAM:
-        yield path
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, f"stdin{suffix}")
-        file.write_bytes(sys.stdin.buffer.read())
-        try:
-            yield str(file)
-        except FileError as error:
-            raise FileError(str(error).replace(str(file), "standard input")) from error
 
 
 @contextmanager
@@ -66,26 +49,3 @@ def check_stdout(as_json: bool, output: str | None) -> None:
     """Refuse --json where the file that is written goes to standard output too."""
     if as_json and output == STREAM:
         raise OptionError("--json and the output - would both print to stdout.", hint="name a file for the output.")
-
-
-def new_table(words: Sequence[str], figures: Sequence[str]) -> Table:
-    """A table with columns of words, which are folded where they are long, then columns of figures."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(header_style="cyan")
-    for heading in words:
-        table.add_column(escape(heading), overflow="fold")
-    for heading in figures:
-        table.add_column(escape(heading), justify="right")
-    return table
-
-
-def print_table(title: str, table: Table) -> None:
-    """The title on a line of its own: as part of the table it would be broken to the table's width."""
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console()
-    console.print(Text(title, style="bold"))
-    console.print(table)

@@ -58,14 +58,7 @@ def predict(
     from tanager.cli.training_data import read_row_batches, read_rows, streams
     from tanager.files.model_file import load_model
     from tanager.files.paths import check_output
-    from tanager.files.write_table import (
-        escape_formula,
-        escape_formulas,
-        table_kind,
-        table_suffix,
-        table_writer,
-        write_table,
-    )
+    from tanager.files.write_table import escape_formula, escape_formulas, table_kind, table_suffix, table_writer
 
     if as_json and output != STREAM:
         raise OptionError("--json prints to stdout, and --output names a file.", hint="give one of them.")
@@ -80,18 +73,18 @@ def predict(
     written = [escape_formula(name) for name in names] if is_text and not as_json else names
     check_output(output, table_kind(written), reads=[model, data], force=force)
     if not as_json and streams(data, stream):
-        with working(f"Predicting {data} batch by batch"), table_writer(output) as write:
-            for rows in read_row_batches(data, clf, missing, kept):
-                predicted = _predict_rows(clf, rows, kept, names, interval)
-                write(escape_formulas(predicted) if is_text else predicted)
-        return
-    X, _ = read_rows(data, clf, missing, kept)
-    with working(f"Predicting {X.num_rows:,} rows"):
-        result = _predict_rows(clf, X, kept, names, interval)
-    if as_json:
-        print(json.dumps(result.to_pylist(), indent=2, default=str))
+        batches, what = read_row_batches(data, clf, missing, kept), f"{data} batch by batch"
     else:
-        write_table(escape_formulas(result) if is_text else result, output)
+        X, _ = read_rows(data, clf, missing, kept)
+        batches, what = iter([X]), f"{X.num_rows:,} rows"
+    with working(f"Predicting {what}"):
+        results = (_predict_rows(clf, rows, kept, names, interval) for rows in batches)
+        if as_json:
+            print(json.dumps(next(results).to_pylist(), indent=2, default=str))
+            return
+        with table_writer(output) as write:
+            for predicted in results:
+                write(escape_formulas(predicted) if is_text else predicted)
 
 
 def _column_names(clf: TableClassifier, keep: Sequence[str], proba: bool, interval: float | None) -> list[str]:

@@ -103,11 +103,9 @@ def write_page_of(
 
 
 def page_line(path: str, holds_rows: bool) -> str:
-    """Where the page is, whether rows of the table are inside it, and whether it is large."""
-    from tanager.report.write_page import size_in_words
-
+    """Where the page is, and whether rows of the table are inside it."""
     rows = " Rows of the table are inside it; --no-rows leaves them out." if holds_rows else ""
-    return " ".join([f"{path}: open it in a browser.{rows}", *size_in_words(Path(path).stat().st_size)])
+    return f"{path}: open it in a browser.{rows}"
 
 
 def name_of(path: str) -> str | None:

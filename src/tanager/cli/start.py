@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from tanager.cli import options
 from tanager.cli.output import optional_output
@@ -23,8 +20,8 @@ from tanager.runtime.progress import working
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tanager.check.checkup import Checkup, Finding
-    from tanager.check.preprocessing import Recipe, Step
+    from tanager.check.checkup import Checkup
+    from tanager.check.preprocessing import Recipe
     from tanager.cli.training_data import NamedLabels
 
 CLASS_NAMES = (
@@ -36,8 +33,6 @@ MOST_ROUNDS = 5
 """How often the table is checked anew after fixes, which may uncover another issue."""
 WIDTH, MARGIN = 100, 9
 """Of the lines printed, and of the words that they begin with."""
-MOST_CLASSES = 20
-"""A column with more distinct values is not proposed as the class."""
 MAX_WARNINGS = 3
 """Issues of high severity that are named."""
 
@@ -84,7 +79,9 @@ def check(
         check_output(fixed, never, reads=[data, reading.recipe], force=force)
     with optional_output(fix, ".json", RECIPE, [data, reading.recipe], force) as path:
         with working(f"Checking {data}"):
-            checkup, recipe, table = check_file(data, class_column, reading)
+            asked = reading.preprocessing(class_column)
+            checkup, table = check_file(data, class_column, reading, asked)
+            recipe = replace(asked, steps=(*asked.steps, *checkup.recipe.steps))
         if fixed is not None:
             write_table(table, fixed)
         if path is not None:
@@ -112,7 +109,7 @@ def start(
 
     Beside DATA it writes the model (DATA-model.json), the page (DATA-report.html) and the preprocessing
     (DATA-recipe.json), never over a file that is there. It fixes only what is safe: identifiers are left out, numbers
-    and dates that are text are read, spellings are merged. On a terminal it asks where it is in doubt.
+    and dates that are text are read, spellings are merged.
 
     Examples:
 
@@ -120,13 +117,14 @@ def start(
       tanager start patients.xlsx --class outcome
       tanager start patients.csv --class outcome --drop name --missing unknown
     """
-    from tanager.cli.fit import fit_rows, model_in_words
+    from tanager.cli.fit import fit_rows
     from tanager.cli.report import page_line, write_page_of
-    from tanager.cli.training_data import check_file, streams
+    from tanager.cli.training_data import streams
     from tanager.files.json_file import save_recipe
     from tanager.files.model_file import save_model
     from tanager.metrics.quality import headline
     from tanager.report.json_page import plural
+    from tanager.report.model_card import what_it_is
     from tanager.report.quality_section import no_better
 
     if data == "-":
@@ -135,21 +133,20 @@ def start(
     if streams(data, None):
         hint = f"tanager fit {shlex.quote(data)} --class COLUMN -o model.json reads it batch by batch."
         raise DataError(f"{data!r} takes more than half of the memory that is left.", hint=hint)
-    target, how = (class_column, "as --class says") if class_column else _find_class(data, reading)
+    target = class_column or _find_class(data, reading)
     with working(f"Checking {data}"):
-        checkup, _, _ = check_file(data, target, reading)
-    _refuse_class(checkup)
-    recipe, X, y, checked = _fix(data, target, reading, checkup)
+        recipe, X, y, checkup = _fix(data, target, reading)
+    how = "as --class says" if class_column else "by its name; --class names another"
     _print("Read", f"{data}{checkup.place}: {plural(X.num_rows, 'row')}, {plural(X.num_columns, 'attribute')}")
-    _print("Class", f"{target!r} ({how}): {checked.classes}")
+    _print("Class", f"{target!r} ({how}): {checkup.classes}")
     _print("Fixed", recipe.summary)
-    _print_findings(checked, ["tanager", "check", data, "--class", target, "--recipe", files["recipe"]])
+    _print_findings(checkup, ["tanager", "check", data, "--class", target, "--recipe", files["recipe"]])
     asked = None if event is None else options.find_class("--event", event, options.classes_of(y))
     clf, quality = fit_rows(X, y, kind, event=asked)
     save_recipe(recipe, files["recipe"])
     save_model(clf, files["model"], quality=quality, recipe=recipe)
     write_page_of(files["model"], data, X, y, files["page"], not no_rows)
-    _print("Model", model_in_words(clf, kind.structure))
+    _print("Model", what_it_is(clf.model_))
     _print("Quality", "not cross-validated" if quality is None else headline(quality))
     if quality is not None and (words := no_better(quality)):
         _print("Warning", words)
@@ -165,35 +162,45 @@ def _free_files(data: str) -> dict[str, str]:
 
     file = check_readable(data)
     stem = Path(file.name.removesuffix(".gz")).stem
-    names = {"model": "model{}.json", "page": "report{}.html", "recipe": "recipe{}.json"}
-    ends = chain([""], (f"-{number}" for number in count(2)))
-    proposed = ({what: file.with_name(f"{stem}-{name.format(end)}") for what, name in names.items()} for end in ends)
-    files = next(paths for paths in proposed if not any(path.exists() for path in paths.values()))
+    for end in chain([""], (f"-{number}" for number in count(2))):
+        names = {"model": f"model{end}.json", "page": f"report{end}.html", "recipe": f"recipe{end}.json"}
+        files = {what: file.with_name(f"{stem}-{name}") for what, name in names.items()}
+        if not any(path.exists() for path in files.values()):
+            break
     check_writable(files["model"])
     return {what: str(path) for what, path in files.items()}
 
 
-def _find_class(data: str, reading: options.Reading) -> tuple[str, str]:
-    """The column to predict and how it was found: by its name, or by the answer to a question."""
+def _find_class(data: str, reading: options.Reading) -> str:
+    """The column to predict, by its name."""
     from tanager.files.read_table import read_table
 
-    table = read_table(data, reading.rules(reading.preprocessing(None), None))
-    names = table.column_names
+    names = read_table(data, reading.rules(reading.preprocessing(None), None)).column_names
     called = [name for name in names if name.strip().lower() in CLASS_NAMES]
-    if len(called) == 1:
-        return called[0], "by its name; --class names another"
-    few = [name for name in called or names if 2 <= len(table.column(name).unique().drop_null()) <= MOST_CLASSES]
-    likely = [*few[-1:], *called, *names[-1:]][0]
-    if not _on_terminal():
-        words = shlex.join(["tanager", "start", data, "--class", likely])
+    if len(called) != 1:
+        words = shlex.join(["tanager", "start", data, "--class", (called or names)[-1]])
         raise OptionError(
             f"which column is the class, that is, the column to predict? The columns are {list_names(names, 12)}.",
             hint=f"for example {words}",
         )
-    typer.echo(f"The columns are {list_names(names, 30)}.", err=True)
-    while (name := typer.prompt("Which column is to be predicted?", default=likely, err=True)) not in names:
-        typer.echo(f"No column is called {name!r}.", err=True)
-    return name, "as answered"
+    return called[0]
+
+
+def _fix(data: str, target: str, reading: options.Reading) -> tuple[Recipe, pa.Table, NamedLabels, Checkup]:
+    """The preprocessing, the table after it, and its checkup: fixed until no fix is left that needs no decision."""
+    from tanager.cli.training_data import check_file, read_unchecked
+
+    recipe = reading.preprocessing(target)
+    for _ in range(MOST_ROUNDS):
+        checkup, _ = check_file(data, target, reading, recipe)
+        _refuse_class(checkup)
+        steps = tuple(dict.fromkeys([*recipe.steps, *checkup.recipe.steps]))
+        if steps == recipe.steps:
+            break
+        recipe = replace(recipe, steps=steps)
+    X, y = read_unchecked(data, target, reading, recipe)
+    y.issues = tuple(finding.line for finding in checkup.of_severity("high"))  # for the model and the page
+    return recipe, X, y, checkup
 
 
 def _refuse_class(checkup: Checkup) -> None:
@@ -208,64 +215,14 @@ def _refuse_class(checkup: Checkup) -> None:
         raise DataError(f"{words} Tanager predicts classes.", hint="group its values in the table.")
 
 
-def _fix(
-    data: str, target: str, reading: options.Reading, checkup: Checkup
-) -> tuple[Recipe, pa.Table, NamedLabels, Checkup]:
-    """The preprocessing, the table after it, and its checkup: fixed until no fix is left that needs no decision."""
-    from tanager.check import check
-    from tanager.cli.training_data import read_unchecked
-
-    recipe = reading.preprocessing(target)
-    declined: set[Step] = set()
-    for _ in range(MOST_ROUNDS):
-        chosen = _choose_steps(checkup, declined)
-        recipe = replace(recipe, steps=tuple(dict.fromkeys([*recipe.steps, *chosen])))
-        X, y = read_unchecked(data, target, reading, recipe)
-        checkup = check(X, y)
-        if not set(checkup.recipe.steps) - declined - set(recipe.steps):
-            break
-    y.issues = tuple(finding.line for finding in checkup.of_severity("high"))  # for the model and the page
-    return recipe, X, y, checkup
-
-
-def _choose_steps(checkup: Checkup, declined: set[Step]) -> list[Step]:
-    """The fixes that need no decision; on a terminal a person decides about some, and offers are asked about."""
-    steps = [step for step in checkup.recipe.steps if step not in declined]
-    for finding in checkup.findings if _on_terminal() else ():
-        for step in finding.steps or finding.offered:
-            question = _question(finding, step, checkup.target)
-            if not question or step in declined:
-                continue
-            steps = [each for each in steps if each != step]
-            if typer.confirm(question, default=finding.topic != "code" or bool(finding.steps), err=True):
-                steps.append(step)
-            else:
-                declined.add(step)
-    return steps
-
-
-def _question(finding: Finding, step: Step, target: str | None) -> str:
-    """What a person is asked before a fix; "" where no decision is needed."""
-    from tanager.check.class_issues import KNOWN
-
-    words = str(finding)
-    sentence = f"{words[0].upper()}{words[1:]}"
-    if finding.topic == "leak":
-        return f"{sentence.removesuffix(KNOWN)}. It may be known only after the class is. Leave it out?"
-    if finding.topic == "code":
-        return f"{sentence.removesuffix(': is it missing?')}. Take it as missing?"
-    return f"The class {finding.what}. Take these as one?" if (step.name, step.column) == ("merge", target) else ""
-
-
 def _print_findings(checked: Checkup, command: Sequence[str]) -> None:
     """The worst issues that are left after the fixes, codes that may mean missing, and the command that shows all."""
     worst, others = checked.of_severity("high"), checked.of_severity("medium")
     codes = [finding for finding in others if finding.topic == "code"]
-    for label, findings in ("Warning", worst[:MAX_WARNINGS]), ("Check", codes[:MAX_WARNINGS]):
-        for finding in findings:
-            _print(label, finding.line)
-    more = len(worst[MAX_WARNINGS:]) + len(others) - len(codes[:MAX_WARNINGS])
-    if more:
+    named = [*worst[:MAX_WARNINGS], *codes[:MAX_WARNINGS]]
+    for finding in named:
+        _print("Warning" if finding in worst else "Check", finding.line)
+    if more := len(worst) + len(others) - len(named):
         _print("Check", f"{more} more {'issue' if more == 1 else 'issues'} to look at:")
         print(f"{'':<{MARGIN}}{shlex.join(command)}")
 
@@ -274,7 +231,3 @@ def _print(label: str, words: str) -> None:
     """One line, or several where it is long; a command is printed whole, so that it can be copied."""
     plain = " ".join(words.split())
     print(fill(f"{label:<{MARGIN}}{plain}", WIDTH, subsequent_indent=" " * MARGIN, break_on_hyphens=False))
-
-
-def _on_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()

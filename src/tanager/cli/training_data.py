@@ -135,17 +135,13 @@ def warn_findings(attributes: pa.Table, labels: NamedLabels) -> tuple[str, ...]:
     return tuple(finding.line for finding in worst)
 
 
-def check_file(path: str, class_column: str | None, reading: Reading) -> tuple[Checkup, Recipe, pa.Table]:
-    """The checkup of the table in a file after the preprocessing asked for, that preprocessing with the fixes, and the
-    table so preprocessed, without the fixes.
-    """
-    asked = reading.preprocessing(class_column)
-    table = _read_prepared(path, class_column, reading, asked)
-    zeros = _leading_zeros(path, table, reading.rules(asked, class_column))
+def check_file(path: str, class_column: str | None, reading: Reading, recipe: Recipe) -> tuple[Checkup, pa.Table]:
+    """The table in a file after its preprocessing, and its checkup."""
+    table = _read_prepared(path, class_column, reading, recipe)
+    zeros = _leading_zeros(path, table, reading.rules(recipe, class_column))
     y = None if class_column is None else table.column(class_column)
     X = table if class_column is None else table.drop_columns([class_column])
-    checkup = replace(examine(read_columns(X), y, zeros, class_column), **_place(path, table))
-    return checkup, Recipe((*asked.steps, *checkup.recipe.steps), asked.missing, class_column), table
+    return replace(examine(read_columns(X), y, zeros, class_column), **_place(path, table)), table
 
 
 def _place(path: str, table: pa.Table) -> dict[str, Any]:
@@ -179,42 +175,28 @@ def _leading_zeros(path: str, table: pa.Table, rules: CellRules) -> list[str]:
 def open_training_data(path: str, class_column: str, reading: Reading) -> tuple[list[str], object, Callable[[], int]]:
     """The attributes' names, the table as `fit` takes it batch by batch, and how many rows were read.
 
-    A warning names the worst issues of the first rows: to check all would take another pass.
+    A warning names the worst issues of the first batch: to check all would take another pass.
     """
     recipe = reading.preprocessing(class_column)
     names, source = open_batches(path, reading.rules(recipe, class_column))
     attributes = check_training_columns(names, class_column, recipe, reading.drop or ())
-    if isinstance(source, Iterator):
-        first = next(source, None)
-        if first is not None:
-            warn_findings(*_split(recipe.apply(first.slice(0, MAX_ROWS_CHECKED)), class_column))
-            source = chain([first], source)
-    else:
-        head = _first_rows(open_stream(source, [*attributes, class_column]).plain_tables())
-        warn_findings(*_split(recipe.apply(head), class_column))
-        if not recipe.changes_cells:
-            kept = [source.schema.field(name) for name in (*attributes, class_column)]
-            source = source.replace_schema(pa.schema(kept)) if recipe.dropped else source
-            return attributes, source, source.count_rows
-        source = open_stream(source, [*attributes, class_column]).plain_tables()
+    columns = [*attributes, class_column]
+    batches = source if isinstance(source, Iterator) else open_stream(source, columns).plain_tables()
+    first = next(batches, None)
+    if first is not None:
+        warn_findings(*_split(recipe.apply(first.slice(0, MAX_ROWS_CHECKED)), class_column))
+        batches = chain([first], batches)
+    if not isinstance(source, Iterator) and not recipe.changes_cells:
+        source = source.replace_schema(pa.schema([source.schema.field(name) for name in columns]))
+        return attributes, source, source.count_rows
     counts: list[int] = []
 
     def counted() -> Iterator[pa.Table]:
-        for batch in source:
+        for batch in batches:
             counts.append(batch.num_rows)
-            yield recipe.apply(batch).select([*attributes, class_column])
+            yield recipe.apply(batch).select(columns)
 
     return attributes, counted(), lambda: sum(counts)
-
-
-def _first_rows(batches: Iterator[pa.Table]) -> pa.Table:
-    """As many as are checked."""
-    held: list[pa.Table] = []
-    for batch in batches:
-        held.append(batch)
-        if sum(len(table) for table in held) >= MAX_ROWS_CHECKED:
-            break
-    return pa.concat_tables(held).slice(0, MAX_ROWS_CHECKED)
 
 
 def streams(path: str, asked: bool | None) -> bool:

@@ -10,7 +10,6 @@ from typing import Protocol
 
 import numpy as np
 
-from tanager.arrays import Flags
 from tanager.counts.family import CountTable, PairTables, pair_offsets, strides
 from tanager.errors import OptionError
 from tanager.registry import unknown_option
@@ -133,20 +132,12 @@ class NumpyEngine:
             position += batch.column(node).astype(np.int64) * stride
         weights = batch.weights
         if any(node < batch.n_attributes and batch.incomplete[node] for node in nodes):
-            present = _rows_present(batch, nodes)
+            present = np.logical_and.reduce([batch.column(node) < batch.n_states[node] for node in nodes])
             position = position[present]
             weights = None if weights is None else weights[present]
         counts = np.bincount(position, weights, minlength=size)
         # Without a row left, bincount gives integers even with weights.
         return counts if weights is None else counts.astype(np.float64, copy=False)
-
-
-def _rows_present(batch: EncodedBatch, nodes: tuple[int, ...]) -> Flags:
-    """Rows in which no node of the set is missing."""
-    present = np.ones(batch.n_rows, dtype=bool)
-    for node in nodes:
-        present &= batch.column(node) < batch.n_states[node]
-    return present
 
 
 # Imported on use: only the numba engine may load numba, and only the torch engine torch. A new engine is a file and a

@@ -45,7 +45,6 @@ class Family:
         return attributes, n_states[target] if target in self.parents else 1, n_states[self.child]
 
     def size(self, n_states: Sequence[int]) -> int:
-        """Cells of the table."""
         return prod(self.shape(n_states))
 
 
@@ -69,7 +68,6 @@ class PairTables:
     offsets: Ints
 
     def __iadd__(self, other: PairTables) -> PairTables:
-        """The counts of the rows of both, in place."""
         self.counts[:] += other.counts
         return self
 

@@ -17,7 +17,6 @@ from tanager.counts.family import CountTable, PairTables, pair_offsets, strides
 from tanager.counts.mask_kernels import ROWS_PER_WORD, WORDS_PER_VECTOR, pack_masks, pack_masks_of_words, padded_words
 from tanager.counts.numba_kernels import Units, count_nodes, count_partners
 from tanager.runtime.resources import count_threads, map_threads
-from tanager.table.columns import count_codes
 from tanager.table.rows import EncodedBatch
 
 # Masks per attribute up to which AND + popcount beats a histogram: with a vector popcount instruction, and without.
@@ -177,7 +176,6 @@ class _Slab:
 
     @property
     def order(self) -> NDArray[np.uint32]:
-        """The rows by class."""
         return np.argsort(self.classes, kind="stable").astype(np.uint32)
 
     @property
@@ -194,7 +192,7 @@ def _slabs(batch: EncodedBatch, n_masks: int) -> Iterator[_Slab]:
     size = min(max(8 * SLAB_BYTES // max(n_masks, 1), BLOCK_ROWS), SLAB_ROWS)
     for low in range(0, batch.n_rows, size):
         classes = batch.class_codes[low : low + size]
-        class_rows = count_codes(classes, batch.n_classes)
+        class_rows = np.bincount(classes, minlength=batch.n_classes)
         blocks, n_words, end = [], 0, 0
         for c, n_rows in enumerate(class_rows.tolist()):
             start, end = end, end + n_rows

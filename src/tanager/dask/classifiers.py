@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self, cast
 
@@ -15,33 +13,27 @@ from sklearn.utils.validation import validate_data
 
 from tanager import classifiers
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.coded_table import CodedTable, RowNeeds
-from tanager.counts.engine import CountEngine, choose_engine
-from tanager.counts.family import CountTable, PairTables
+from tanager.classifiers.coded_table import CodedTable
 from tanager.dask.cluster import Cluster, ClusterRows
 from tanager.dask.partitions import (
-    LearntColumns,
-    PartitionEncoder,
     Partitions,
+    PartitionStatistics,
+    encode_partition,
     find_partitions,
-    learn_columns,
+    learn_packed,
     merge_packed,
     read_source,
     summarize_partition,
 )
+from tanager.errors import OptionError
 from tanager.runtime.progress import working
 from tanager.runtime.resources import thread_limit
 from tanager.table.binning import ValueRows
-from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import warn_of_useless_columns
 from tanager.table.rows import EncodedBatch, Rows, gather, weigh
 from tanager.table.schema import Category, ColumnSchema, TableSchema
-from tanager.table.training_table import (
-    check_class_weight,
-    check_two_classes,
-    say_left_out,
-    warn_of_weights,
-)
+from tanager.table.stream.reader import LearntColumns, ReadOptions
+from tanager.table.training_table import check_two_classes, say_left_out, warn_of_weights
 
 
 class DaskClassifier:
@@ -56,23 +48,24 @@ class DaskClassifier:
         self._fitted: TableClassifier | None = None
         self._weight: str | None = None
 
-    def fit(self, X: object, y: object, sample_weight: str | None = None) -> Self:
-        """Learn from X, a Dask data frame or the path of Parquet files, and y, a Dask series or a column of X.
+    def fit(self, X: object, y: str, sample_weight: str | None = None) -> Self:
+        """Learn from X, a Dask data frame or the path of Parquet files; `y` names the column of the class.
 
-        `sample_weight` names a column of X: a row of weight w counts as w rows.
+        `sample_weight` names a column too: a row of weight w counts as w rows.
 
         X is computed twice, for what its columns hold and for the codes, which stay on the workers until fit returns.
         As in memory, the parameter learners "em" and "likelihood-gradient" learn from rows without a class too, the
         others leave them out with a warning.
         """
         local, cluster = self.ordinary(**self.options), Cluster(self.client)
+        if getattr(local, "engine", "auto") == "torch":
+            raise OptionError("engine='torch' does not count on the workers of a cluster.", hint="use engine='auto'.")
         local._check_place("cluster")
-        engine = choose_worker_engine(getattr(local, "engine", "auto"), getattr(local, "device", None))
-        check_class_weight(local.class_weight)
         partitions = find_partitions(X, y, sample_weight)
         validate_data(local, partitions.like, reset=True, skip_check_array=True)
         with thread_limit(local.n_jobs), working("Learning", shown=bool(local.verbose)):
-            local._learn(_code_table(local, local._row_needs(), cluster, partitions), engine)
+            table = _code_table(local._read_options(local._row_needs()), cluster, partitions)
+            local._learn(table, local._count_engine())
         self._fitted, self._weight = local, sample_weight
         return self
 
@@ -140,7 +133,8 @@ class BayesianNetworkClassifier(DaskClassifier):
     client : distributed.Client or None
         Where to work; None means the client made last.
     **options
-        Those of the ordinary classifier. `engine` counts inside a worker, on one thread for each task.
+        Those of the ordinary classifier. `engine`, any but "torch", counts inside a worker, on one thread for each
+        task.
     """
 
     ordinary: ClassVar[type[TableClassifier]] = classifiers.BayesianNetworkClassifier
@@ -168,73 +162,37 @@ def _predict_proba(frame: Any, model: TableClassifier, like: Any) -> Any:
     return pd.DataFrame(shares, index=frame.index)
 
 
-def _code_table(model: TableClassifier, needs: RowNeeds, cluster: Cluster, partitions: Partitions) -> CodedTable:
-    keep_unlabelled = needs.unlabelled
-    learnt = _learn_columns(model, needs, cluster, partitions)
-    attributes, table = learnt.attributes, learnt.statistics
+def _code_table(options: ReadOptions, cluster: Cluster, partitions: Partitions) -> CodedTable:
+    features = options.categorical_features
+    summarize = partial(summarize_partition, reader=partitions.reader, categorical_features=features)
+    packed = cluster.map_partitions("statistics", summarize, partitions.frames)
+    merged = cluster.merge("merge", merge_packed, packed)
+    learnt: LearntColumns
+    table: PartitionStatistics
+    ((learnt, table),) = cluster.gather(cluster.map("schema", partial(learn_packed, options=options), merged))
     check_two_classes(table.classes, table.n_rows)
-    if partitions.reader.weight is not None:
-        warn_of_weights(table.weight, table.n_rows + table.n_unlabelled, stacklevel=5)
-    if not keep_unlabelled:
+    warn_of_weights(float(table.class_rows.sum()), table.n_rows, stacklevel=5)
+    if not options.unlabelled:
         say_left_out(table.n_unlabelled, table.n_rows + table.n_unlabelled, stacklevel=5)
-    empty = [column.name for column, seen_in in zip(attributes, table.seen_in, strict=True) if seen_in < 0]
-    warn_of_useless_columns(empty, attributes, table.n_rows)
-    target = ColumnSchema(partitions.target, "categorical", tuple(table.classes.tolist()))
-    schema = TableSchema(attributes, target)
+    warn_of_useless_columns(learnt.empty, learnt.attributes, table.n_rows)
+    target = ColumnSchema(partitions.reader.roles.target, "categorical", tuple(table.classes.tolist()))
+    schema = TableSchema(learnt.attributes, target)
     order = schema.learning_order
-    encoder = PartitionEncoder(schema.select(order), order, table.classes)
-    encode = partial(encoder.encode_frame, reader=partitions.reader, keep_unlabelled=keep_unlabelled)
-    encoded = cluster.map_partitions("encode", encode, partitions.frames, partitions.labels)
-    rows: Rows = ClusterRows(cluster, encoded)
+    encode = partial(encode_partition, reader=partitions.reader, order=order, classes=table.classes)
+    coded = partial(encode, schema=schema.select(order), keep_unlabelled=options.unlabelled)
+    rows: Rows = ClusterRows(cluster, cluster.map_partitions("encode", coded, partitions.frames))
     unlabelled = None
-    if keep_unlabelled and table.n_unlabelled:
+    if options.unlabelled and table.n_unlabelled:
         unlabelled = rows.map(partial(_take_rows, labelled=False), "unlabelled")
         rows = rows.map(partial(_take_rows, labelled=True), "labelled")
     rows, values = weigh(rows, learnt.factors), None
     if learnt.uncut:
-        uncut = replace(encoder, schema=TableSchema(learnt.uncut, target).select(order))
-        encode = partial(uncut.encode_frame, reader=partitions.reader, keep_unlabelled=False)
-        few = cluster.map_partitions("values", encode, partitions.frames, partitions.labels)
-        discretizer = choose_discretizer(model.discretizer)
-        rows_uncut = gather(weigh(ClusterRows(cluster, few), learnt.factors))
-        values = ValueRows(rows_uncut, uncut.schema.attributes, discretizer)
+        uncut = TableSchema(learnt.uncut, target).select(order)
+        coded = partial(encode, schema=uncut, keep_unlabelled=False)
+        few = ClusterRows(cluster, cluster.map_partitions("values", coded, partitions.frames))
+        values = ValueRows(gather(weigh(few, learnt.factors)), uncut.attributes, options.discretizer)
     return CodedTable(schema, order, table.classes, rows, unlabelled, values, factors=learnt.factors)
-
-
-def _learn_columns(model: TableClassifier, needs: RowNeeds, cluster: Cluster, partitions: Partitions) -> LearntColumns:
-    summarize = partial(summarize_partition, reader=partitions.reader, categorical_features=model.categorical_features)
-    packed = cluster.map_partitions("statistics", summarize, partitions.frames, partitions.labels)
-    merged = cluster.merge("merge", merge_packed, packed)
-    learn = partial(
-        learn_columns,
-        discretizer=model.discretizer,
-        class_weight=model.class_weight,
-        missing_states=needs.missing_states,
-        fine=needs.fine,
-        uncut=needs.cuts_again,
-    )
-    learnt: LearntColumns
-    (learnt,) = cluster.gather(cluster.map("schema", learn, merged))
-    return learnt
 
 
 def _take_rows(batch: EncodedBatch, labelled: bool) -> EncodedBatch:
     return batch.take((batch.class_codes < batch.n_classes) == labelled)
-
-
-def choose_worker_engine(name: str, device: str | None) -> CountEngine:
-    """The engine of that name, as it can be sent to workers."""
-    return TorchOnWorkers(device) if name == "torch" else choose_engine(name, device)
-
-
-@dataclass(frozen=True)
-class TorchOnWorkers:
-    """The torch engine, made where it counts: a device cannot be sent, and this machine need not have one."""
-
-    device: str | None
-
-    def count(self, batch: EncodedBatch, node_sets: Sequence[tuple[int, ...]]) -> list[CountTable]:
-        return choose_engine("torch", self.device).count(batch, node_sets)
-
-    def count_pairs(self, batch: EncodedBatch) -> PairTables:
-        return choose_engine("torch", self.device).count_pairs(batch)

@@ -55,15 +55,19 @@ class Cluster:
     """
 
     def __init__(self, client: Client | None) -> None:
-        self._client = _find_client() if client is None else client
+        try:
+            self._client = default_client() if client is None else client
+        except ValueError:
+            hint = "make one first: from distributed import Client; Client()."
+            raise OptionError("there is no Dask client to run on.", hint=hint) from None
         self._gathered: list[Future] = []
 
-    def map_partitions(self, name: str, function: Callable[..., object], *partitions: Sequence[Any]) -> list[Future]:
-        """`function(partition, ..., number)` of delayed partitions or futures; the function is sent once."""
+    def map_partitions(self, name: str, function: Callable[..., object], partitions: Sequence[Any]) -> list[Future]:
+        """`function(partition, number)` of delayed partitions; the function is sent once."""
         prefix, run = new_name(name), delayed(run_task, pure=False, traverse=False)
         once = delayed(function, name=new_name("send"), traverse=False)
-        numbered = enumerate(zip(*partitions, strict=True))
-        tasks = [run(once, *parts, number, dask_key_name=f"{prefix}-{number}") for number, parts in numbered]
+        numbered = enumerate(partitions)
+        tasks = [run(once, part, number, dask_key_name=f"{prefix}-{number}") for number, part in numbered]
         with self._open():
             return list(self._client.compute(tasks))
 
@@ -122,13 +126,14 @@ class Cluster:
             left = self.map(name, function, [left[first : first + FAN_IN] for first in range(0, len(left), FAN_IN)])
         return left
 
-    def gather_merged(
-        self, name: str, function: Callable[[list[Any]], object], futures: Sequence[Future], most: int
-    ) -> list[Any]:
-        """The values of `merge`."""
-        left = self.merge(name, function, futures, most)
-        self._gathered = [*futures, *left]
-        return self.gather(left)
+    def total(self, values: Sequence[Future], most: int = 1) -> Any:
+        """The sum of values on workers: in a tree there until so many are left, then here.
+
+        Adding the last few here spares a step between workers, but brings as many of them over the network.
+        """
+        left = self.merge("add", _add_all, values, most)
+        self._gathered = [*values, *left]
+        return _add_all(self.gather(left))
 
     def gather(self, futures: Sequence[Future]) -> list[Any]:
         """The values, in order; an error on a worker is raised here."""
@@ -156,15 +161,6 @@ def run_task(function: Callable[..., Value], *args: Any) -> Value:
 def new_name(name: str) -> str:
     """A task name of its own; a dashboard shows it without what comes after the words."""
     return f"tanager-{name}-{uuid4().hex}"
-
-
-def _find_client() -> Client:
-    try:
-        return default_client()
-    except ValueError:
-        raise OptionError(
-            "there is no Dask client to run on.", hint="make one first: from distributed import Client; Client()."
-        ) from None
 
 
 class ClusterRows(Outlined):
@@ -196,7 +192,7 @@ class ClusterRows(Outlined):
 
     def sum(self, function: Callable[[EncodedBatch], Value], name: str = "sum") -> Value:
         groups = [group.parts for group in self._groups]
-        return _sum(self._cluster, self._cluster.map(name, partial(_sum_blocks, function=function), groups))
+        return self._cluster.total(self._cluster.map(name, partial(_sum_blocks, function=function), groups))
 
     def prepare(self, make: Callable[[list[EncodedBatch]], Made], name: str = "prepare") -> PreparedOnWorkers[Made]:
         return PreparedOnWorkers(self._cluster, self._cluster.map_groups(name, make, self._groups))
@@ -230,7 +226,7 @@ class PreparedOnWorkers(Generic[Made]):
         self, function: Callable[Concatenate[Made, Options], Value], *args: Options.args, **kwargs: Options.kwargs
     ) -> Value:
         values = self.cluster.map("pass", partial(_apply, function, args, kwargs), self.made)
-        return _sum(self.cluster, values, most=FAN_IN)
+        return self.cluster.total(values, most=FAN_IN)
 
 
 @sizeof.register(EncodedBatch)
@@ -238,14 +234,6 @@ def _n_bytes(part: EncodedBatch) -> int:
     """For Dask, which would think a part as small as its outline, and moving it free."""
     arrays = (part.codes, part.class_codes, part.incomplete, part.weights)
     return sum(array.nbytes for array in arrays if array is not None)
-
-
-def _sum(cluster: Cluster, values: Sequence[Future], most: int = 1) -> Any:
-    """The sum of values on workers: in a tree there until so many are left, then here.
-
-    Adding the last few here spares a step between workers, but brings as many of them over the network.
-    """
-    return _add_all(cluster.gather_merged("add", _add_all, values, most))
 
 
 def _add_all(values: list[Any]) -> Any:

@@ -1,7 +1,6 @@
 """The partitions of a Dask data frame or a folder of Parquet files: read, summarised and coded on the workers.
 
-`PartitionStatistics` of all partitions are merged; what columns hold follows from them; then `PartitionEncoder` codes
-each partition.
+`PartitionStatistics` of all partitions are merged; what columns hold follows from them; then each partition is coded.
 """
 
 from __future__ import annotations
@@ -19,27 +18,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.errors import DataError, DataTypeError, TanagerError
-from tanager.table.binning import (
-    ColumnStatistics,
-    cut_at_every_value,
-    is_worth_cutting_again,
-    states_of_both,
-)
-from tanager.table.columns import kind_of
-from tanager.table.discretizer import choose_discretizer
+from tanager.table.binning import ColumnStatistics, states_of_both
 from tanager.table.encoder import choose_categorical, encode_rows, without_class
-from tanager.table.read_columns import check_names, read_named
-from tanager.table.rows import EncodedBatch, Weights, join_blocks
-from tanager.table.schema import ColumnSchema, TableSchema
+from tanager.table.read_columns import check_names, read_columns
+from tanager.table.rows import EncodedBatch, join_blocks
+from tanager.table.schema import TableSchema
+from tanager.table.stream.reader import LearntColumns, ReadOptions, Roles, check_roles, learn_columns
 from tanager.table.training_table import (
-    ClassWeight,
     TrainingTable,
     UnlabelledRows,
-    check_has_column,
-    class_factors,
     read_rows,
     read_sample_weight,
-    target_name,
 )
 
 
@@ -47,54 +36,23 @@ from tanager.table.training_table import (
 class Partitions:
     """What a table is made of.
 
-    frames  delayed pandas frames; the class column is one of their columns, or comes apart
-    labels  delayed class columns, or None for each if the class is a column of the frame
+    frames  delayed pandas frames
     reader  how they are read
     like    a frame of the attributes without rows
-    target  name of the class column in the model
     """
 
     frames: list[Any]
-    labels: list[Any]
     reader: Reader
     like: Any
-    target: str
 
 
 def find_partitions(X: object, y: object, sample_weight: object = None) -> Partitions:
-    """The partitions of a Dask data frame or a Parquet folder X, and of y: a Dask series, or the name of a column.
-
-    Row weights are a column of X.
-    """
-    table = read_source(X)
-    if isinstance(y, str):
-        check_has_column(table.columns, y, "to predict")
-        like, target = table._meta.drop(columns=y), y
-        labels = [None] * table.npartitions
-    elif isinstance(y, dd.Series):
-        if y.npartitions != table.npartitions:
-            raise DataError(
-                f"X has {table.npartitions} partitions and y has {y.npartitions}; row by row they cannot be matched.",
-                hint="take y from the same data frame as X, or put it into X and name it.",
-            )
-        like, labels = table._meta, y.to_delayed()
-        target = target_name(y, tuple(map(str, table.columns)))
-    else:
-        raise DataTypeError(f"y is a {type(y).__name__}; expected a Dask series or the name of the class column.")
-    if sample_weight is not None:
-        if not isinstance(sample_weight, str):
-            raise DataTypeError(
-                f"sample_weight is a {type(sample_weight).__name__}; expected the name of a column of X.",
-                hint="X.assign(weight=...) adds one.",
-            )
-        check_has_column(like.columns, sample_weight, "with the rows' weights")
-        like = like.drop(columns=sample_weight)
+    """The partitions of a Dask data frame or a Parquet folder X; the class and the weights of rows are columns of X."""
+    table, roles = read_source(X), check_roles(y, sample_weight)
+    like = table._meta[roles.attributes(tuple(table.columns))]
     names = tuple(map(str, like.columns))
     check_names(names)
-    if not names:
-        raise DataError("the table has no column besides the class and the weights.")
-    reader = Reader(names, target if isinstance(y, str) else None, sample_weight)
-    return Partitions(table.to_delayed(), labels, reader, like, target)
+    return Partitions(table.to_delayed(), Reader(names, roles), like)
 
 
 def read_source(X: object) -> Any:
@@ -111,29 +69,26 @@ def read_source(X: object) -> Any:
 
 @dataclass(frozen=True)
 class Reader:
-    """How a partition is read: the attributes' names, the columns of classes and weights if the frame has them."""
+    """How a partition is read: the names of the attributes, and of the columns of classes and weights."""
 
     names: tuple[str, ...]
-    column: str | None
-    weight: str | None = None
+    roles: Roles
 
     def read(
-        self, frame: Any, labels: Any, number: int, classes: NDArray[np.generic] | None = None
+        self, frame: Any, number: int, classes: NDArray[np.generic] | None = None
     ) -> tuple[TrainingTable | None, UnlabelledRows | None]:
         """The rows of a partition that have a class, and those that have none; None where there are none."""
         with naming(number):
             self._check(frame)
-            labels = labels if self.column is None else frame[self.column]
-            if len(labels) != len(frame):
-                raise DataError(f"X has {len(frame)} rows and y has {len(labels)}.")
             weights = None
-            if self.weight is not None:  # rows of weight zero may be all there are
-                used = frame[self.weight].to_numpy() != 0
-                frame, labels = frame[used], labels[used]
-                weights = frame[self.weight]
+            if self.roles.weight is not None:  # rows of weight zero may be all there are
+                frame = frame[frame[self.roles.weight].to_numpy() != 0]
+                weights = frame[self.roles.weight]
             if not len(frame):
                 return None, None
-            table = read_named(frame, self.names)
+            labels = frame[self.roles.target]
+            table = read_columns(frame)
+            table = table.select([table.names.index(name) for name in self.names])
             if labels.isna().all():
                 if weights is not None:
                     weights = read_sample_weight(weights, labels)
@@ -142,14 +97,10 @@ class Reader:
             return rows, rows.unlabelled
 
     def _check(self, frame: Any) -> None:
-        for name, what in ((self.column, "class"), (self.weight, "weight")):
-            if name is not None and name not in frame.columns:
-                raise DataError(f"there is no {what} column {name!r}.")
-        attributes = [str(name) for name in frame.columns if name not in (self.column, self.weight)]
-        check_names(attributes)
-        wrong = sorted(set(attributes).symmetric_difference(self.names))
+        expected = {*self.names, self.roles.target, *([self.roles.weight] if self.roles.weight else ())}
+        wrong = sorted(expected.symmetric_difference(map(str, frame.columns)))
         if wrong:
-            what = "there is another column" if wrong[0] in attributes else "there is no column"
+            what = "there is no column" if wrong[0] in expected else "there is another column"
             raise DataError(f"{what} {wrong[0]!r}, unlike in the data frame.")
 
 
@@ -162,22 +113,17 @@ def naming(number: int) -> Iterator[None]:
         raise type(error)(f"partition {number}: {error}") from error
 
 
-def summarize_partition(
-    frame: Any, labels: Any, number: int, reader: Reader, categorical_features: ArrayLike | str | None
-) -> bytes:
+def summarize_partition(frame: Any, number: int, reader: Reader, categorical_features: ArrayLike | str | None) -> bytes:
     """Statistics of a partition. Packed, for Dask would send each of their hundreds of small arrays by itself."""
-    table, unlabelled = reader.read(frame, labels, number)
+    table, unlabelled = reader.read(frame, number)
     n_unlabelled = 0 if unlabelled is None else unlabelled.table.n_rows
-    weight = 0.0 if reader.weight is None else float(frame[reader.weight].sum())
     if table is None:
-        return _pack(PartitionStatistics(np.empty(0), 0, (), (), n_unlabelled, weight, np.empty(0)))
+        return _pack(PartitionStatistics(np.empty(0), 0, (), n_unlabelled, np.empty(0)))
     by_row = table.class_codes, table.weights, len(table.classes)
     chosen = zip(table.table.columns, choose_categorical(table.table, categorical_features).tolist(), strict=True)
     columns = tuple(ColumnStatistics.of(column, is_category, *by_row) for column, is_category in chosen)
-    seen_in = tuple(number if len(column.counts.values) else -1 for column in columns)
     class_rows = np.bincount(table.class_codes, table.weights, minlength=len(table.classes))
-    totals = (n_unlabelled, weight, class_rows)
-    return _pack(PartitionStatistics(table.classes, table.table.n_rows, columns, seen_in, *totals))
+    return _pack(PartitionStatistics(table.classes, table.table.n_rows, columns, n_unlabelled, class_rows))
 
 
 def _pack(statistics: PartitionStatistics) -> bytes:
@@ -191,18 +137,14 @@ class PartitionStatistics:
     classes       ascending
     n_rows        how many have a class
     columns       statistics of each attribute; empty if no row has a class
-    seen_in       of each attribute, a partition in which it has a value, -1 if none
     n_unlabelled  how many rows have no class
-    weight        of all rows, with a class or without, where they have weights
     class_rows    (n_classes,) how many rows each class has, or their weights
     """
 
     classes: NDArray[np.generic]
     n_rows: int
     columns: tuple[ColumnStatistics, ...]
-    seen_in: tuple[int, ...]
     n_unlabelled: int
-    weight: float
     class_rows: NDArray[Any]
 
 
@@ -212,22 +154,13 @@ def merge_packed(parts: Sequence[bytes]) -> bytes:
 
 
 def _merge(one: PartitionStatistics, other: PartitionStatistics) -> PartitionStatistics:
-    n_unlabelled, weight = one.n_unlabelled + other.n_unlabelled, one.weight + other.weight
+    n_unlabelled = one.n_unlabelled + other.n_unlabelled
     if not one.columns or not other.columns:
-        return replace(one if one.columns else other, n_unlabelled=n_unlabelled, weight=weight)
+        return replace(one if one.columns else other, n_unlabelled=n_unlabelled)
     one, other = _with_classes(one, other.classes), _with_classes(other, one.classes)
-    columns, seen_in = [], []
-    for left, right, first, second in zip(one.columns, other.columns, one.seen_in, other.seen_in, strict=True):
-        if first >= 0 and second >= 0 and kind_of(left.like) != kind_of(right.like):
-            raise DataError(
-                f"column {left.like.name!r} holds {kind_of(left.like)} in partition {first} and "
-                f"{kind_of(right.like)} in partition {second}.",
-                hint="give the column one type, with astype or in the files.",
-            )
-        columns.append(left.merge(right))
-        seen_in.append(first if first >= 0 else second)
-    totals = (n_unlabelled, weight, one.class_rows + other.class_rows)
-    return PartitionStatistics(one.classes, one.n_rows + other.n_rows, tuple(columns), tuple(seen_in), *totals)
+    columns = tuple(left.merge(right) for left, right in zip(one.columns, other.columns, strict=True))
+    class_rows = one.class_rows + other.class_rows
+    return PartitionStatistics(one.classes, one.n_rows + other.n_rows, columns, n_unlabelled, class_rows)
 
 
 def _with_classes(part: PartitionStatistics, more: NDArray[np.generic]) -> PartitionStatistics:
@@ -252,75 +185,41 @@ def _with_classes(part: PartitionStatistics, more: NDArray[np.generic]) -> Parti
     return replace(part, classes=classes, columns=tuple(columns), class_rows=moved(part.class_rows))
 
 
-@dataclass(frozen=True)
-class LearntColumns:
-    """Categories and cut points, the statistics that they are from less their columns, and the columns uncut.
-
-    uncut    with a cut at every value, where asked for and rows are few; else none
-    factors  (n_classes,) what class weights multiply the weights of rows by
-    """
-
-    attributes: tuple[ColumnSchema, ...]
-    statistics: PartitionStatistics
-    uncut: tuple[ColumnSchema, ...]
-    factors: Weights | None
-
-
-def learn_columns(
-    packed: bytes, discretizer: object, class_weight: ClassWeight, missing_states: bool, fine: bool, uncut: bool
-) -> LearntColumns:
-    """What the columns hold, by the statistics of all rows. On a worker, for these may be as long as the table."""
+def learn_packed(packed: bytes, options: ReadOptions) -> tuple[LearntColumns, PartitionStatistics]:
+    """What the columns hold, and the statistics of all rows less their columns, which may be as long as the table."""
     statistics: PartitionStatistics = pickle.loads(packed)
-    cut, n_classes = choose_discretizer(discretizer, fine), len(statistics.classes)
-    columns, factors = statistics.columns, None
-    if class_weight is not None and n_classes:
-        factors = class_factors(class_weight, statistics.classes, statistics.class_rows)
-        columns = tuple(column.weighed(factors) for column in columns)
-    attributes = tuple(column.schema(cut, n_classes, missing_states, fine) for column in columns)
-    cut.check_columns(attributes)
-    at_values: tuple[ColumnSchema, ...] = ()
-    if uncut and is_worth_cutting_again(attributes, statistics.n_rows):
-        pairs = zip(attributes, statistics.columns, strict=True)
-        at_values = tuple(cut_at_every_value(column, counted.counts.values) for column, counted in pairs)
-    return LearntColumns(attributes, replace(statistics, columns=()), at_values, factors)
+    counted = statistics.classes, statistics.class_rows, statistics.n_rows
+    learnt = learn_columns(statistics.columns, lambda column: column, *counted, options)
+    return learnt, replace(statistics, columns=())
 
 
-@dataclass(frozen=True)
-class PartitionEncoder:
-    """How partitions become codes.
+def encode_partition(
+    frame: Any,
+    number: int,
+    reader: Reader,
+    schema: TableSchema,
+    order: tuple[int, ...],
+    classes: NDArray[np.generic],
+    keep_unlabelled: bool,
+) -> EncodedBatch:
+    """The rows with a class, then those without if they are to be kept, whose class code says missing.
 
-    schema   the attributes in the order of the rows
-    order    the column of the table that each of them is
-    classes  the labels, ascending
+    `schema` has the attributes in the order of the rows, each of which is the column `order` of the table.
     """
-
-    schema: TableSchema
-    order: tuple[int, ...]
-    classes: NDArray[np.generic]
-
-    def encode_frame(self, frame: Any, labels: Any, number: int, reader: Reader, keep_unlabelled: bool) -> EncodedBatch:
-        """The rows with a class, then those without if they are to be kept, whose class code says missing."""
-        table, unlabelled = reader.read(frame, labels, number, self.classes)
-        blocks = []
-        if table is not None:
-            with _unchanged(number):
-                rows = table.class_codes, table.weights
-                blocks.append(encode_rows(table.table, self.order, self.schema, *rows, unseen_is_error=True))
-        if keep_unlabelled and unlabelled is not None:
-            with naming(number):
-                no_class = without_class(self.schema, unlabelled.table.n_rows)
-                blocks.append(encode_rows(unlabelled.table, self.order, self.schema, no_class, unlabelled.weights))
-        return join_blocks(blocks, states_of_both(self.schema.attributes, len(self.classes)))
-
-
-@contextmanager
-def _unchanged(number: int) -> Iterator[None]:
-    """A category or class unseen in the summaries means that the partition has changed."""
-    try:
-        yield
-    except DataError as error:
-        what = str(error).partition("\nHint")[0]  # ours is another
-        raise DataError(
-            f"partition {number} is not what it was when its columns were looked at: {what}",
-            hint="persist the data frame before fit if it cannot be computed twice alike.",
-        ) from error
+    table, unlabelled = reader.read(frame, number, classes)
+    blocks = []
+    if table is not None:
+        try:
+            rows = table.class_codes, table.weights
+            blocks.append(encode_rows(table.table, order, schema, *rows, unseen_is_error=True))
+        except DataError as error:  # a category unseen in the summaries
+            what = str(error).partition("\nHint")[0]  # ours is another
+            raise DataError(
+                f"partition {number} is not what it was when its columns were looked at: {what}",
+                hint="persist the data frame before fit if it cannot be computed twice alike.",
+            ) from error
+    if keep_unlabelled and unlabelled is not None:
+        with naming(number):
+            no_class = without_class(schema, unlabelled.table.n_rows)
+            blocks.append(encode_rows(unlabelled.table, order, schema, no_class, unlabelled.weights))
+    return join_blocks(blocks, states_of_both(schema.attributes, len(classes)))

@@ -310,18 +310,22 @@ class RowExplanation:
     def _words(self, each: Contribution) -> str:
         return each.label + (f", given {each.condition}" if each.given else "")
 
-    def __str__(self) -> str:
+    def text(self, top: int = TERMS_IN_TEXT) -> str:
+        """A line for each of the largest terms, and one for all others."""
         lines = [self.title]
         lines += [f"  {signed(value)}  {label}" for label, value in self.first_lines]
-        for each in self.ranked[:TERMS_IN_TEXT]:
+        for each in self.ranked[:top]:
             margin = "" if each.margin is None else f" ± {each.margin:.4f}"
             lines.append(f"  {signed(each.log_odds)}{margin}  {self._words(each)}")
-        rest = self.ranked[TERMS_IN_TEXT:]
+        rest = self.ranked[top:]
         if rest:
             lines.append(f"  {signed(sum(each.log_odds for each in rest))}  {len(rest)} other {self.nouns}")
         if self.decision is not None:
             lines.append(f"  decided: {self.decision.words}")
         return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 @dataclass(frozen=True)

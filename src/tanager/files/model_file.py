@@ -85,7 +85,6 @@ from tanager.parameters.protocol import ParameterTrace
 from tanager.registry import check_option, resolve
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES, Step
-from tanager.structure.averaged import Subsumption
 from tanager.table.discretizer import MDLPDiscretizer, choose_discretizer
 from tanager.table.encoder import TableEncoder
 from tanager.table.rows import EncodedBatch
@@ -102,11 +101,20 @@ KEYS = (
 )
 FORMS = {
     "effects": ("effects",),
-    "members": ("members", "subsumption"),
+    "members": ("members",),
     "trees": ("trees",),
     "parents": ("parents", "tables"),
 }
 """The key that tells the kind of a model, and the keys of that kind."""
+LOST_OPTIONS = {
+    "Conditional": ("penalty",),
+    "AnDE": ("subsumption",),
+    "HillClimb": ("tabu", "restarts"),
+    "TreeAverage": ("forest",),
+    "ACLL": ("alpha", "beta", "gamma"),
+    "ACLLOptimal": ("alpha", "beta"),
+}
+"""Options of version 0.2 that a fitted model does without, by the part that had them."""
 MAX_LABEL_BYTES = 1 << 28
 LABEL_KINDS = tuple("biufUTMO")
 PLAIN_OPTIONS: dict[str, tuple[type, ...]] = {
@@ -268,14 +276,11 @@ def _write_model(model: AnyModel) -> dict[str, Json]:
         return {"effects": effect_parts(model)}
     if isinstance(model, MixtureNetwork):
         weighted = zip(model.weights.tolist(), model.members, strict=True)
-        return {
-            "members": [{"weight": weight, **network_parts(member)} for weight, member in weighted],
-            "subsumption": [] if model.subsumption is None else [codes.tolist() for codes in model.subsumption.implied],
-        }
+        return {"members": [{"weight": weight, **network_parts(member)} for weight, member in weighted]}
     if isinstance(model, TreeAverageNetwork):
         alone, *edges = model.log_weights.tolist()
         members: list[Json] = [dict(network_parts(member)) for member in model.members]
-        return {"trees": {"alone": None if np.isneginf(alone).all() else alone, "edges": edges, "members": members}}
+        return {"trees": {"alone": alone, "edges": edges, "members": members}}
     return network_parts(model)
 
 
@@ -285,12 +290,12 @@ def _read_model(form: str, columns: tuple[ColumnSchema, ...], content: dict[str,
     if form == "members":
         members, networks = _read_members(columns, content["members"])
         weights = array([member.get("weight") for member in members], 1, "members.weight")
-        rules = content["subsumption"]
-        return MixtureNetwork(networks, weights, _read_subsumption(columns[:-1], rules) if rules else None)
+        if content.get("subsumption"):
+            raise DocumentError(f"it leaves out cells by subsumption, which this version does not: {REMEDY}")
+        return MixtureNetwork(networks, weights)
     if form == "trees":
         trees = mapping(content["trees"], "trees")
-        edges, alone = array(trees.get("edges"), 2, "trees.edges"), trees.get("alone")
-        first = np.full(edges.shape[1], -np.inf) if alone is None else array(alone, 1, "trees.alone")
+        edges, first = array(trees.get("edges"), 2, "trees.edges"), array(trees.get("alone"), 1, "trees.alone")
         if edges.shape != (len(first), len(first)):
             raise DocumentError("trees.edges and trees.alone must have a weight for every attribute")
         return TreeAverageNetwork(_read_members(columns, trees.get("members"))[1], np.vstack([first, edges]))
@@ -304,17 +309,6 @@ def _read_members(
     if not members:
         raise DocumentError("members is empty: the mixture has no network")
     return members, tuple(read_network_parts(columns, each, columns[-1].name) for each in members)
-
-
-def _read_subsumption(attributes: Sequence[ColumnSchema], document: Json) -> Subsumption:
-    """The state of the other attributes that follows from each state of an attribute; -1 where none does."""
-    rules = arrays(document, len(attributes), 2, "subsumption")
-    if [rows.shape for rows in rules] != [(column.n_states, len(attributes)) for column in attributes]:
-        raise DocumentError("subsumption must have a row for each state and a column for each attribute")
-    for column, cells in zip(attributes, np.concatenate(rules).T, strict=True):
-        if not np.isin(cells, np.arange(-1, column.n_states)).all():
-            raise DocumentError(f"subsumption must hold states of {column.name!r} in its column, or -1")
-    return Subsumption(tuple(rows.astype(np.int64) for rows in rules))
 
 
 def _write_imputation(rule: MissingRule) -> Json:
@@ -477,16 +471,16 @@ def is_network_of_0_2(document: Json) -> bool:
 def as_format_3(document: Json) -> Json:
     """The document with today's keys, without its trace and without options that learners have lost."""
     content = mapping(document, "the document")
-    options = mapping(content.get("options"), "options")
-    parameters = options.get("parameters")
-    if isinstance(parameters, dict) and parameters.get("part") == "Conditional":
-        inner = mapping(parameters.get("options"), "options.parameters")
-        kept: dict[str, Json] = {key: value for key, value in inner.items() if key != "penalty"}
-        options = {**options, "parameters": {**parameters, "options": kept}}
+    options = dict(mapping(content.get("options"), "options"))
+    for role in ("structure", "criterion", "parameters"):
+        part = options.get(role)
+        if isinstance(part, dict) and part.get("part") in LOST_OPTIONS:
+            inner, lost = mapping(part.get("options"), f"options.{role}"), LOST_OPTIONS[str(part["part"])]
+            kept: dict[str, Json] = {key: value for key, value in inner.items() if key not in lost}
+            options[role] = {**part, "options": kept}
     if options.get("handle_unknown") == "marginalize":
-        options = {**options, "handle_unknown": "average"}
+        options["handle_unknown"] = "average"
     return {
-        "subsumption": [],
         **content,
         "format": MODEL_FORMAT,
         "options": options,

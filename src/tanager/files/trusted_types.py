@@ -26,7 +26,6 @@ from tanager.parameters import PARAMETERS
 from tanager.parameters.protocol import ParameterTrace
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES, Dag, Fixed, Step
-from tanager.structure.averaged import Subsumption
 from tanager.table import MDLPDiscretizer
 from tanager.table.binning import ColumnStatistics
 from tanager.table.columns import DictionaryColumn, NumericColumn
@@ -42,7 +41,7 @@ PARTS = (
     Fixed,
     preprocessing.Step,
 )
-MODELS = (HasColumns, MissingRule, Decision, ParameterTrace, Subsumption, Dag, Forest)
+MODELS = (HasColumns, MissingRule, Decision, ParameterTrace, Dag, Forest)
 VALUES = (ColumnSchema, TableSchema, TableEncoder, Imputation, preprocessing.Recipe, Edit, Edits, Revision)
 MEASURED = (Quality, Measures, Predictions, Calibration, ReliabilityCurve, DecisionQuality, RuleCost)
 COUNTED = (ColumnStatistics, ValueCounts, DictionaryColumn, NumericColumn)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -140,12 +139,11 @@ class Mixed(MissingRule):
     def contributions(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, log_odds: Array) -> Contributions:
         rows = np.arange(len(codes))
         whole = self._log_mixture(codes)
-        codes, left_out = self.network.resolve(codes)
         log_mean = _log_mean(whole[rows, favoured], whole[rows, against])
         prior, terms = np.zeros(len(codes)), np.zeros((len(codes), len(self.network.terms)))
-        for log_weight, rule, out in zip(np.log(self.network.weights), self._rules, left_out, strict=True):
+        for log_weight, rule in zip(np.log(self.network.weights), self._rules, strict=True):
             logs = rule.log_posterior(codes, normalized=False) + log_weight
-            share = np.where(out, 0.0, np.exp(_log_mean(logs[rows, favoured], logs[rows, against]) - log_mean))
+            share = np.exp(_log_mean(logs[rows, favoured], logs[rows, against]) - log_mean)
             parts = rule.contributions(codes, favoured, against, between(logs, favoured, against))
             prior += share * parts.prior
             terms += share[:, np.newaxis] * parts.terms
@@ -154,24 +152,9 @@ class Mixed(MissingRule):
     def _log_mixture(self, codes: Codes) -> Array:
         """(n_rows, n_classes) log P(class, known cells)."""
         network = self.network
-        result = np.empty((len(codes), network.n_states[-1]))
-        size = max(1, BLOCK_CELLS // len(network.members)) if network.subsumption else max(1, len(codes))
-        for first in range(0, len(codes), size):
-            rows = slice(first, first + size)
-            known, left_out = network.resolve(codes[rows])
-            complete = (known < np.array(network.n_states[:-1])).all(axis=1) & ~left_out.any(axis=0)
-            if complete.all():
-                result[rows] = network.log_joint(known)
-            else:
-                result[rows] = network.mix(self._log_joints(known, left_out))
-        return result
-
-    def _log_joints(self, codes: Codes, left_out: NDArray[np.bool_]) -> Iterator[Array]:
-        for rule, out in zip(self._rules, left_out, strict=True):
-            logs = rule.log_posterior(codes, normalized=False)
-            if out.any():
-                logs[out] = -np.inf
-            yield logs
+        if (codes < np.array(network.n_states[:-1])).all():
+            return network.log_joint(codes)
+        return network.mix(rule.log_posterior(codes, normalized=False) for rule in self._rules)
 
     @cached_property
     def _rules(self) -> tuple[SummedOut, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,13 +13,13 @@ import numpy as np
 
 from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.errors import DataError
-from tanager.network.columns import HasColumns
+from tanager.network.columns import HasColumns, check_evidence
 from tanager.network.inference.row_elimination import log_sum
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.runtime.resources import map_threads
 from tanager.structure.all_trees import AllTrees
-from tanager.structure.averaged import Subsumption, superparent_dag
+from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag
 from tanager.table.columns import code_dtype
 from tanager.table.schema import Category, ColumnSchema
@@ -29,8 +30,47 @@ BLOCK_CELLS = 1 << 20
 """Weights of edges that are held at a time."""
 
 
+class MeanOfNetworks(HasColumns):
+    """What means of networks over the same columns have in common: their probabilities from those of codes."""
+
+    members: Sequence[Network]
+
+    @property
+    def target(self) -> str | None:
+        return self.members[0].target
+
+    @abstractmethod
+    def log_probability(self, codes: Ints) -> Array:
+        """(n_rows,) log probability of the cells present in (n_rows, n_nodes) codes, the class last."""
+
+    def query(
+        self, variables: str | Sequence[str], evidence: Mapping[str, Category] | None = None
+    ) -> dict[object, float]:
+        """P(variables | evidence), as `Network.query` gives it."""
+        check_evidence(evidence)
+        numbers = [self.number(node) for node in ([variables] if isinstance(variables, str) else variables)]
+        known = {self.number(node): self.code(node, value) for node, value in (evidence or {}).items()}
+        states = list(product(*(range(self.n_states[node]) for node in numbers)))
+        codes = np.tile(np.array(self.n_states), (len(states), 1))
+        codes[:, list(known)] = list(known.values())
+        codes[:, numbers] = states
+        logs = self.log_probability(codes)
+        for node, code in known.items():
+            logs[codes[:, node] != code] = -np.inf
+        if logs.max() == -np.inf:
+            raise DataError(f"the evidence has probability zero under the network: {dict(evidence or {})}.")
+        weights = np.exp(logs - logs.max())
+        labels = [tuple(self.columns[n].states[k] for n, k in zip(numbers, state, strict=True)) for state in states]
+        answer = zip(labels, (weights / weights.sum()).tolist(), strict=True)
+        return {label[0] if isinstance(variables, str) else label: p for label, p in answer}
+
+    def log_likelihood(self, X: object) -> Array:
+        """Log probability of the cells present in each row (natural logarithm), the others averaged over."""
+        return self.log_probability(self.members[0].encode(X))
+
+
 @dataclass(frozen=True)
-class MixtureNetwork(HasColumns):
+class MixtureNetwork(MeanOfNetworks):
     """P(class, attributes) = sum_m weight_m P_m(class, attributes).
 
     Its `dag` has the edges that all members have.
@@ -41,9 +81,6 @@ class MixtureNetwork(HasColumns):
         With the same columns and class.
     weights : array (n_members,)
         Above zero, summing to one.
-    subsumption : Subsumption or None
-        Where given, P(class | row) is that of the row without the cells that follow from others of it, by the members
-        whose superparents are left; it does not change the joint distribution.
 
     Examples
     --------
@@ -60,7 +97,6 @@ class MixtureNetwork(HasColumns):
 
     members: Sequence[Network]
     weights: Array
-    subsumption: Subsumption | None = None
     columns: tuple[ColumnSchema, ...] = field(init=False, repr=False, compare=False)
     dag: Dag = field(init=False, repr=False, compare=False)
 
@@ -78,10 +114,6 @@ class MixtureNetwork(HasColumns):
 
     def __repr__(self) -> str:
         return f"MixtureNetwork({len(self.members)} networks of {len(self.nodes)} nodes, target={self.target!r})"
-
-    @property
-    def target(self) -> str | None:
-        return self.members[0].target
 
     def log_joint(self, codes: Codes, normalized: bool = False) -> Array:
         """(n_rows, n_classes) log P(class, attributes) of complete rows, or `normalized` log P(class | attributes)."""
@@ -112,54 +144,9 @@ class MixtureNetwork(HasColumns):
         assert total is not None  # a mixture has a member
         return total
 
-    def resolve(self, codes: Codes) -> tuple[Codes, Flags]:
-        """The rows without the cells that follow from others, and (n_members, n_rows) which members leave a row out."""
-        shape = len(self.members), len(codes)
-        if self.subsumption is None:
-            return codes, np.broadcast_to(np.False_, shape)
-        left_out = np.zeros(shape, dtype=bool)
-        follows = self.subsumption.follows(codes)
-        for out, superparents in zip(left_out, self._superparents, strict=True):
-            out |= follows[:, superparents].any(axis=1)
-        nobody = left_out.all(axis=0)  # cells missing in training rows may follow from each other in a circle
-        follows[nobody], left_out[:, nobody] = False, False
-        return np.where(follows, np.array(self.n_states[:-1], codes.dtype), codes), left_out
-
-    @cached_property
-    def _superparents(self) -> tuple[list[int], ...]:
-        """Of each member the attributes that are parents."""
-        target = len(self.columns) - 1
-        return tuple(sorted({a for a, child in member.dag.edges if a != target}) for member in self.members)
-
-    def query(
-        self, variables: str | Sequence[str], evidence: Mapping[str, Category] | None = None
-    ) -> dict[object, float]:
-        """P(variables | evidence), as `Network.query` gives it."""
-        evidence, left_out = self._resolve_evidence(evidence or {})
-        logs = np.array([member.log_evidence(evidence) for member in self.members]) + np.log(self.weights)
-        logs[left_out] = -np.inf
-        total: dict[object, float] = {}
-        if logs.max() == -np.inf:
-            return self.members[0].query(variables, evidence)  # which says what is impossible
-        for share, member in zip(np.exp(logs - logs.max()).tolist(), self.members, strict=True):
-            if share == 0.0:
-                continue
-            for state, p in member.query(variables, evidence).items():
-                total[state] = total.get(state, 0.0) + share * p
-        return {state: p / sum(total.values()) for state, p in total.items()}
-
-    def _resolve_evidence(self, evidence: Mapping[str, Category]) -> tuple[Mapping[str, Category], Flags]:
-        attributes = self.nodes[:-1]
-        codes = np.array([self.n_states[:-1]])
-        for name in set(evidence).intersection(attributes):
-            codes[0, self.number(name)] = self.code(name, evidence[name])
-        known, left_out = self.resolve(codes)
-        gone = {name for name, was, now in zip(attributes, codes[0], known[0], strict=True) if was != now}
-        return {name: value for name, value in evidence.items() if name not in gone}, left_out[:, 0]
-
-    def log_likelihood(self, X: object) -> Array:
-        """Log probability of the cells present in each row (natural logarithm), the others summed out."""
-        return self.mix(member.log_likelihood(X)[:, np.newaxis] for member in self.members)[:, 0]
+    def log_probability(self, codes: Ints) -> Array:
+        """See `MeanOfNetworks.log_probability`."""
+        return self.mix(member.log_probability(codes)[:, np.newaxis] for member in self.members)[:, 0]
 
     @property
     def edge_information(self) -> Array:
@@ -170,8 +157,7 @@ class MixtureNetwork(HasColumns):
 
     def reordered(self, order: Sequence[int]) -> MixtureNetwork:
         """The same mixture with its nodes in another order: `Network.reordered`."""
-        rules = None if self.subsumption is None else self.subsumption.reordered(order)
-        return MixtureNetwork(tuple(member.reordered(order) for member in self.members), self.weights, rules)
+        return MixtureNetwork(tuple(member.reordered(order) for member in self.members), self.weights)
 
 
 def _shared_edges(members: Sequence[Network]) -> Dag:
@@ -184,7 +170,7 @@ def _shared_edges(members: Sequence[Network]) -> Dag:
 
 
 @dataclass(frozen=True)
-class TreeAverageNetwork(HasColumns):
+class TreeAverageNetwork(MeanOfNetworks):
     r"""P(class, attributes) = sum_F P(F) P(class) prod_c P(x_c | parent of c in F, class), over all forests F.
 
     P(F) is proportional to the product of the weights of its edges. With the weights of every edge p -> c multiplied by
@@ -201,8 +187,7 @@ class TreeAverageNetwork(HasColumns):
         One for each attribute: it and the class are the parents of every other attribute, whose tables are those of an
         edge from it; its own table is that of having no parent.
     log_weights : array (n + 1, n)
-        Of the edges at [1 + parent, child], of no parent at [0, child]; a first row of minus infinity for trees: see
-        `AllTrees`.
+        Of the edges at [1 + parent, child], of no parent at [0, child]: see `AllTrees`.
 
     Examples
     --------
@@ -211,9 +196,6 @@ class TreeAverageNetwork(HasColumns):
     >>> forests = BayesianNetworkClassifier("tree-average", parameters="frequency").fit(X, y).network_
     >>> {pair: round(p, 3) for pair, p in forests.edge_probability.items()}
     {('x0', 'x1'): 0.857}
-    >>> trees = TreeAverageNetwork(forests.members, np.vstack([np.full(2, -np.inf), forests.log_weights[1:]]))
-    >>> {pair: round(p, 3) for pair, p in trees.edge_probability.items()}
-    {('x0', 'x1'): 1.0}
     """
 
     kind: ClassVar[Literal["trees"]] = "trees"
@@ -230,18 +212,15 @@ class TreeAverageNetwork(HasColumns):
                 raise DataError(f"member {number} of a mean of trees must have attribute {number} as parent of all.")
         if len(self.members) != n_attributes or self.log_weights.shape != (n_attributes + 1, n_attributes):
             raise DataError(f"a mean of trees over {n_attributes} attributes needs a member and weights for each.")
-        if np.isnan(self.log_weights).any() or (self.log_weights == np.inf).any():
-            raise DataError("the weights of edges must be logarithms of numbers.")
+        if np.isnan(self.log_weights).any() or np.isinf(self.log_weights[0]).any() or self.log_weights.max() == np.inf:
+            raise DataError(
+                "the weights of edges must be logarithms of numbers, those of no parent of numbers above 0."
+            )
         object.__setattr__(self, "columns", self.members[0].columns)
         object.__setattr__(self, "dag", Dag.augmented_naive_bayes([()] * n_attributes))
 
     def __repr__(self) -> str:
-        kind = "trees" if np.isneginf(self.log_weights[0]).all() else "forests"
-        return f"TreeAverageNetwork(all {kind} of {len(self.nodes)} nodes, target={self.target!r})"
-
-    @property
-    def target(self) -> str | None:
-        return self.members[0].target
+        return f"TreeAverageNetwork(all forests of {len(self.nodes)} nodes, target={self.target!r})"
 
     @cached_property
     def parent_probability(self) -> Array:
@@ -318,32 +297,8 @@ class TreeAverageNetwork(HasColumns):
         weights[:, missing] = -np.inf
         return weights
 
-    def query(
-        self, variables: str | Sequence[str], evidence: Mapping[str, Category] | None = None
-    ) -> dict[object, float]:
-        """P(variables | evidence), as `Network.query` gives it: the mean over the forests of all nodes named."""
-        numbers = [self.number(node) for node in ([variables] if isinstance(variables, str) else variables)]
-        known = {self.number(node): self.code(node, value) for node, value in (evidence or {}).items()}
-        states = list(product(*(range(self.n_states[node]) for node in numbers)))
-        codes = np.tile(np.array(self.n_states), (len(states), 1))
-        codes[:, list(known)] = list(known.values())
-        codes[:, numbers] = states
-        logs = self._log_evidence(codes)
-        for node, code in known.items():
-            logs[codes[:, node] != code] = -np.inf
-        if logs.max() == -np.inf:
-            raise DataError(f"the evidence has probability zero under the network: {dict(evidence or {})}.")
-        weights = np.exp(logs - logs.max())
-        labels = [tuple(self.columns[n].states[k] for n, k in zip(numbers, state, strict=True)) for state in states]
-        answer = zip(labels, (weights / weights.sum()).tolist(), strict=True)
-        return {label[0] if isinstance(variables, str) else label: p for label, p in answer}
-
-    def log_likelihood(self, X: object) -> Array:
-        """Log probability of the cells present in each row (natural logarithm), the others left out."""
-        return self._log_evidence(self.members[0].encode(X))
-
-    def _log_evidence(self, codes: Ints) -> Array:
-        """(n_rows,) log probability of the cells present in (n_rows, n_nodes) codes, the class last."""
+    def log_probability(self, codes: Ints) -> Array:
+        """See `MeanOfNetworks.log_probability`; missing cells are left out."""
         logs = self.log_joint(codes[:, :-1].astype(code_dtype(max(self.n_states))))
         known = np.flatnonzero(codes[:, -1] < self.n_states[-1])
         total: Array = np.logaddexp.reduce(logs, axis=1)

@@ -236,13 +236,15 @@ class Network(HasColumns):
 
     def log_likelihood(self, X: object) -> Array:
         """Log probability of the cells present in each row (natural logarithm), the others summed out."""
-        codes = self.encode(X)
+        return self.log_probability(self.encode(X))
+
+    def log_probability(self, codes: Ints) -> Array:
+        """(n_rows,) log probability of the cells present in (n_rows, n_nodes) codes."""
         return self._tree(codes).log_evidence(self.tables, codes)
 
     def log_evidence(self, evidence: Mapping[str, Category]) -> float:
         """log P(evidence), all other nodes summed out."""
-        codes = self._evidence_codes(evidence)
-        return float(self._tree(codes).log_evidence(self.tables, codes)[0])
+        return float(self.log_probability(self._evidence_codes(evidence))[0])
 
     def sample(self, n: int, random_state: int | np.random.Generator | None = None) -> dict[str, NDArray[np.generic]]:
         """Draw rows: one array of state labels per node, ready for any data frame."""

@@ -9,13 +9,12 @@ from tanager.parameters.dfe import DFE
 from tanager.parameters.em import EM, LikelihoodGradient
 from tanager.parameters.frequency import ACLLOptimal, Frequency
 from tanager.parameters.hierarchical import Hierarchical
-from tanager.parameters.naive_bayes import MANB, Pruned, Weighted
+from tanager.parameters.naive_bayes import Pruned, Weighted
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 
 __all__ = [
     "DFE",
     "EM",
-    "MANB",
     "PARAMETERS",
     "ACLLOptimal",
     "Conditional",
@@ -39,6 +38,5 @@ PARAMETERS: dict[str, Callable[[], ParameterLearner]] = {
     "likelihood-gradient": LikelihoodGradient,
     "pruned": Pruned,
     "weighted": Weighted,
-    "manb": MANB,
     "dfe": DFE,
 }

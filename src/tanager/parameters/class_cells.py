@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
@@ -23,47 +22,37 @@ from tanager.table.rows import EncodedBatch
 PSEUDO_ROWS = 1.0  # spread over the cells of every family, where counts choose among networks
 
 
-@dataclass(frozen=True)
 class ClassCells:
     """Where the entries of a structure's tables lie in an array beta, (n_cells, n_classes).
 
     Only families with the class count: the others are the same for every class and cancel in P(class | attributes).
     A cell is one combination of states of the family's attributes (parents ascending, then the child, which changes
     fastest); family f owns the cells offsets[f] .. offsets[f + 1]. The family of the class itself is the last one.
+
+    attributes        of each family: the digits of a cell's position in it, slowest first
+    strides           the weight of each of `attributes` in that position
+    first_class_cell  where the family of the class begins: one cell for each configuration of its attribute parents
     """
 
-    families: tuple[Family, ...]
-    n_states: tuple[int, ...]
-    attributes: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
-    """Of each family: the digits of a cell's position in it, slowest first."""
-    strides: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
-    """The weight of each of `attributes` in that position."""
-    offsets: Ints = field(init=False, repr=False, compare=False)
-    n_classes: int = field(init=False, repr=False, compare=False)
-    n_cells: int = field(init=False, repr=False, compare=False)
-    first_class_cell: int = field(init=False, repr=False, compare=False)
-    """Where the family of the class begins: one cell for each configuration of its attribute parents."""
-
-    def __post_init__(self) -> None:
+    def __init__(self, families: Sequence[Family], n_states: Sequence[int]) -> None:
+        self.families, self.n_states = tuple(families), tuple(n_states)
         target = len(self.n_states) - 1
-        attributes = tuple(tuple(node for node in family.nodes if node != target) for family in self.families)
-        sizes = [prod(self.n_states[node] for node in nodes) for nodes in attributes]
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        derived = {
-            "attributes": attributes,
-            "strides": tuple(strides(nodes, self.n_states) for nodes in attributes),
-            "offsets": offsets,
-            "n_classes": self.n_states[-1],
-            "n_cells": int(offsets[-1]),
-            "first_class_cell": int(offsets[-2]),
-        }
-        for name, value in derived.items():
-            object.__setattr__(self, name, value)
+        self.attributes = tuple(tuple(node for node in family.nodes if node != target) for family in self.families)
+        self.strides = tuple(strides(nodes, self.n_states) for nodes in self.attributes)
+        sizes = [prod(self.n_states[node] for node in nodes) for nodes in self.attributes]
+        self.offsets: Ints = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.n_classes = self.n_states[-1]
+        self.n_cells = int(self.offsets[-1])
+        self.first_class_cell = int(self.offsets[-2])
 
     @classmethod
     def of(cls, dag: Dag, n_states: Sequence[int]) -> ClassCells:
         target = dag.n_nodes - 1
-        return cls(tuple(family for family in dag.families if target in family.nodes), tuple(n_states))
+        return cls([family for family in dag.families if target in family.nodes], n_states)
+
+    def is_like(self, other: ClassCells) -> bool:
+        """Whether the entries of the same tables lie in the same places."""
+        return (self.families, self.n_states) == (other.families, other.n_states)
 
     def pack(self, tables: Sequence[NDArray[np.number]]) -> Array:
         """beta (n_cells, n_classes) from one array per node, shaped `Family.shape` or `Family.class_shape`."""

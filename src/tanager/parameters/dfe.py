@@ -57,16 +57,14 @@ class DFE(ParameterLearner):
 
     def tables(self, task: ParameterTask) -> tuple[list[Array], tuple[float, ...]]:
         """The estimates themselves, (parent configurations, states) by node, and the mean loss in each pass."""
-        rows, n_states = cast(LocalRows, task.counts.rows), task.counts.n_states
+        rows, n_states, families = cast(LocalRows, task.counts.rows), task.counts.n_states, task.dag.families
         # A class without parents has pseudo-rows too, as its table starts empty.
         smoothing = Frequency(self.smoothing, self.alpha)
-        pseudo = [smoothing.pseudo_rows(task.counts, family, smooth_class=True) for family in task.dag.families]
-        shapes = [family.shape(n_states) for family in task.dag.families]
-        starts = [np.broadcast_to(prior, shape) for prior, shape in zip(pseudo, shapes, strict=True)]
+        pseudo = [smoothing.pseudo_rows(task.counts, family, smooth_class=True) for family in families]
+        starts = [np.broadcast_to(n, family.shape(n_states)) for n, family in zip(pseudo, families, strict=True)]
         running = RunningTables(ClassCells.of(task.dag, n_states), starts)
-        # Families without the class say nothing of it: they are counted beside the running tables.
-        others = [family for family in task.dag.families if family not in running.cells.families]
-        counted = [np.zeros(family.size(n_states)) for family in others]
+        # The rows weighted by their losses are counted block by block, with the families that hold no class.
+        counted = [np.zeros(family.size(n_states)) for family in families]
         mean_loss = []
         for _ in range(self.passes):
             total = 0.0
@@ -74,12 +72,9 @@ class DFE(ParameterLearner):
                 losses = running.add_rows(block)
                 total += float(losses.sum())
                 weighted = replace(block, weights=losses * block.row_weights)
-                add(counted, task.counts.engine.count(weighted, [family.nodes for family in others]))
+                add(counted, task.counts.engine.count(weighted, [family.nodes for family in families]))
             mean_loss.append(total / rows.n_rows)
-        tables = [np.empty(0)] * len(n_states)
-        for family, cells in zip(others, counted, strict=True):
-            tables[family.child] = cells.reshape(family.shape(n_states)) + pseudo[family.child]
-        smoothed = running.cells.unpack(running.counted, tables)
+        smoothed = [cells.reshape(start.shape) + start for cells, start in zip(counted, starts, strict=True)]
         return [cells / cells.sum(axis=1, keepdims=True) for cells in smoothed], tuple(mean_loss)
 
 

@@ -105,17 +105,15 @@ class EM(ParameterLearner):
             posteriors.append(likelihood + _log_prior(tables, pseudo))
             converged = _still_to_come(posteriors[-3:]) < self.tol * rows.total_weight
         if not converged:
-            self._warn(_still_to_come(posteriors[-3:]) / rows.total_weight)
+            warnings.warn(
+                f"EM stopped after max_iter={self.max_iter} iterations; the log posterior would still rise by about "
+                f"{_still_to_come(posteriors[-3:]) / rows.total_weight:.3g} nats per row, more than tol={self.tol:g}. "
+                "Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         trace = EMTrace(tuple(likelihoods), tuple(posteriors), len(posteriors) - 1, converged, rows.n_incomplete)
         return LearntNetwork(task.network(tables), trace)
-
-    def _warn(self, still_to_come: float) -> None:
-        warnings.warn(
-            f"EM stopped after max_iter={self.max_iter} iterations; the log posterior would still rise by about "
-            f"{still_to_come:.3g} nats per row, more than tol={self.tol:g}. Raise max_iter or tol.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
 
 
 def _frequencies(counts: Sequence[Array], pseudo: Sequence[Array]) -> tuple[Array, ...]:
@@ -144,21 +142,18 @@ class LikelihoodGradientTrace(ParameterTrace):
 
     objective  minus what is maximised, up to a constant, at the start and after each iteration
     passes     over the rows
-    end        why it stopped: "tolerance", "max_iter", or "precision" when no step lowered the objective any more
     """
 
     objective: tuple[float, ...]
     passes: int
-    end: str
 
 
-class LikelihoodGradient(ParameterLearner):
+class LikelihoodGradient(EM):
     """Tables that maximise log P(observed cells) + sum pseudo log theta, over all rows and cells.
 
     pseudo are the pseudo-rows of `Frequency` with the same `smoothing` and `alpha`, so without missing cells the tables
-    are its tables, and with them the maximum is the one EM climbs to. The fit starts at the smoothed frequencies of the
-    observed cells. A family with a hidden node, one that is missing in every row, starts at random shares, drawn with a
-    fixed seed; there the maximum may be a local one. A row without a class helps too: its class is a missing cell.
+    are its tables, and with them the maximum is the one EM climbs to. It starts where EM starts, and learns from rows
+    without a class and of hidden nodes as EM does.
 
     Parameters
     ----------
@@ -171,18 +166,10 @@ class LikelihoodGradient(ParameterLearner):
         What may be left to gain, as a share of the objective.
     """
 
-    needs = "passes"
-    describes_attributes = True
-    learns_without_class = True
-    learns_hidden = True
-
     def __init__(
         self, smoothing: str = "laplace", alpha: float | None = None, max_iter: int = 500, tol: float = 1e-6
     ) -> None:
-        self.smoothing = smoothing
-        self.alpha = alpha
-        self.max_iter = max_iter
-        self.tol = tol
+        super().__init__(max_iter, tol, smoothing, alpha)
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
         self.check_iterations()
@@ -192,9 +179,8 @@ class LikelihoodGradient(ParameterLearner):
         pseudo = [np.broadcast_to(prior, table.shape) for prior, table in zip(by_state, start, strict=True)]
         with one_blas_thread():
             problem = PulledTables(objective, start, pseudo, rows.expect(start)[0])
-            fit = fit_tables(problem, np.zeros(problem.size), self.max_iter, self.tol, "LikelihoodGradient")
-        trace = LikelihoodGradientTrace(tuple(fit.values), objective.n_passes, fit.end)
-        return LearntNetwork(task.network(fit.tables), trace)
+            tables, values = fit_tables(problem, start, self.max_iter, self.tol, "LikelihoodGradient")
+        return LearntNetwork(task.network(tables), LikelihoodGradientTrace(tuple(values), objective.n_passes))
 
 
 class Likelihood:

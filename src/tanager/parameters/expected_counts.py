@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 from scipy.special import xlogy
@@ -35,10 +35,7 @@ class IncompleteRows:
         kept = [rows.kept() for rows in sources]
         summaries = [_summarize(dag, rows) for rows in kept]
         has_incomplete = [n_incomplete > 0 for _, n_incomplete, *_ in summaries]
-        total = summaries[0]
-        for summary in summaries[1:]:
-            total = add(total, summary)
-        self._complete, self.n_incomplete, self.total_weight, missing, observed = total
+        self._complete, self.n_incomplete, self.total_weight, missing, observed = reduce(add, summaries)
         self.observed: Flags = observed > 0
         known = tuple(np.flatnonzero(missing == 0).tolist())
         make = partial(InferredRows, dag=dag, n_states=sources[0].n_states, known=known, names=tuple(names))

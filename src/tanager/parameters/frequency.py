@@ -10,7 +10,6 @@ from tanager.counts.family import Family
 from tanager.errors import OptionError
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.registry import unknown_option
-from tanager.runtime.resources import no_collection
 from tanager.scores.acll import ACLL
 
 DEFAULT_ALPHA = {"laplace": 1.0, "friedman": 5.0}
@@ -44,7 +43,6 @@ class Frequency(ParameterLearner):
     def learn(self, task: ParameterTask) -> LearntNetwork:
         return LearntNetwork(task.network(self.tables(task)))
 
-    @no_collection()
     def tables(self, task: ParameterTask) -> tuple[Array, ...]:
         """The table of each node, (parent configurations, states)."""
         families, counts = task.dag.families, task.counts
@@ -99,15 +97,11 @@ class ACLLOptimal(ParameterLearner):
         a: float = 1.0,
         b: float | None = None,
         pseudo_count: float | None = None,
-        beta: float | None = None,
-        alpha: float | None = None,
     ) -> None:
         self.assumption = assumption
         self.a = a
         self.b = b
         self.pseudo_count = pseudo_count
-        self.beta = beta
-        self.alpha = alpha
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
         families, n_states = task.dag.families, task.counts.n_states

@@ -80,13 +80,10 @@ class Hierarchical(ParameterLearner):
             least, left_out = choose_least(task, levels)
         else:
             least = float(self.least)
-        learnt = [family.choose([least])[least] for family in levels]
-        tables = [
-            family.table(chosen).reshape(family.family.shape(n_states))
-            for family, chosen in zip(levels, learnt, strict=True)
-        ]
-        trace = HierarchicalTrace(least, left_out, {}, {})
-        for each, chosen in zip(levels, learnt, strict=True):
+        tables, trace = [], HierarchicalTrace(least, left_out, {}, {})
+        for each in levels:
+            chosen = choose_concentrations(each.levels, [least])[least]
+            tables.append(each.table(chosen).reshape(each.family.shape(n_states)))
             if chosen:
                 child = names[each.family.child]
                 trace.parents[child] = [names[each.family.parents[axis]] for axis in each.order]
@@ -116,11 +113,7 @@ class FamilyLevels:
         if family.nodes == (target,):
             return cls(family, target, counts, [], [])
         order = parent_order(family, counts, target)
-        return cls(family, target, counts, order, make_levels(counts, order))
-
-    def choose(self, leasts: Sequence[float]) -> dict[float, list[float]]:
-        """The concentration of each level, by `least`."""
-        return choose_concentrations(self.levels, leasts) if self.levels else {least: [] for least in leasts}
+        return cls(family, target, counts, order, [_margin(counts, order[:depth]) for depth in range(len(order) + 1)])
 
     def table(self, concentrations: Sequence[float]) -> Array:
         if not self.levels:
@@ -150,7 +143,7 @@ def choose_least(task: ParameterTask, levels: Sequence[FamilyLevels]) -> tuple[f
     """
     cells = ClassCells.of(task.dag, task.counts.n_states)
     logs = []
-    chosen = [each.choose(LEASTS) for each in levels]
+    chosen = [choose_concentrations(each.levels, LEASTS) for each in levels]
     for least in LEASTS:
         tables = [each.left_out(by_least[least]) for each, by_least in zip(levels, chosen, strict=True)]
         with np.errstate(divide="ignore"):  # a class without rows
@@ -200,11 +193,6 @@ def parent_order(family: Family, cells: CountTable, target: int) -> list[int]:
 
     others = [axis for axis in range(len(family.parents)) if axis not in above]
     return [*above, *sorted(others, key=lambda axis: -log_likelihood(axis))]
-
-
-def make_levels(cells: CountTable, order: Sequence[int]) -> list[Array]:
-    """Counts of the child given the first 0, 1, ... of the parents, with an axis of length 1 for each other parent."""
-    return [_margin(cells, order[:depth]) for depth in range(len(order) + 1)]
 
 
 def back_off(

@@ -10,12 +10,10 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
-from scipy.special import expit, gammaln, logit
+from scipy.special import expit
 
 from tanager.arrays import Array, Flags, Ints
 from tanager.counts.count_store import CountStore
-from tanager.counts.family import Family
-from tanager.errors import OptionError
 from tanager.network.log_joint import normalize_log
 from tanager.parameters.class_cells import ClassCells, choose_equal_network
 from tanager.parameters.conditional.objectives import Objective, indicators
@@ -33,69 +31,6 @@ TOLERANCE = 1e-3  # largest scaled gradient; CLL+ is then within about its squar
 # Of two classes, the parameters of a cell often gain the same but for rounding and for what the optimiser leaves.
 SMALLEST_GAIN = 1e-5
 PART_ROWS = 4_096
-
-
-@dataclass(frozen=True)
-class MANBTrace(ParameterTrace):
-    """P(attribute depends on the class | training rows), by attribute."""
-
-    probability: dict[str, float]
-
-
-class MANB(ParameterLearner):
-    """The mean of the naive Bayes networks of all 2^n subsets of attributes, each as probable as the rows make it.
-
-    A network of the mean has edges from the class to the attributes of its subset; its tables are the posterior means
-    (N_ck + alpha) / (N_c + alpha r), or (N_k + alpha) / (N + alpha r) without the class. As all factors belong to one
-    attribute, the mean is again a naive Bayes network (Dash and Cooper 2002, 2004):
-
-    P(x_i | c) = p_i P(x_i | c, edge) + (1 - p_i) P(x_i | no edge)
-
-    p_i, the probability of the edge given the rows, comes from the marginal likelihoods of the attribute with and
-    without it, all Dirichlet parameters alpha.
-
-    alpha  pseudo-rows of every cell
-    prior  the probability of an edge before any row is seen
-    """
-
-    needs = "families"
-    describes_attributes = True
-    naive_bayes_only = True
-
-    def __init__(self, alpha: float = 1.0, prior: float = 0.5) -> None:
-        self.alpha = alpha
-        self.prior = prior
-
-    def learn(self, task: ParameterTask) -> LearntNetwork:
-        self.check_structure(task)
-        if not self.alpha > 0:
-            raise OptionError(f"alpha={self.alpha!r} of MANB must be a number above zero.")
-        if not 0 < self.prior < 1:
-            raise OptionError(f"prior={self.prior!r} of MANB must be a number between 0 and 1, both excluded.")
-        counts, target = task.counts, task.counts.n_attributes
-        *attributes, classes = counts.tables([*(Family(i, (target,)) for i in range(target)), Family(target, ())])
-        tables, probabilities = [], {}
-        for name, counted in zip(counts.names, attributes, strict=False):
-            with_edge = counted[0].astype(np.float64)
-            without = with_edge.sum(axis=0, keepdims=True)
-            gain = self._log_marginal(with_edge) - self._log_marginal(without)
-            probability = float(expit(logit(self.prior) + gain))
-            probabilities[name] = probability
-            tables.append(probability * self._means(with_edge) + (1.0 - probability) * self._means(without))
-        frequencies = classes.reshape(1, -1) / classes.sum()
-        return LearntNetwork(task.network([*tables, frequencies]), MANBTrace(probabilities))
-
-    def _log_marginal(self, counted: Array) -> float:
-        """log P(states | configurations) of rows counted (configurations, states), the tables integrated out."""
-        whole = self.alpha * counted.shape[1]
-        rows = gammaln(whole) - gammaln(counted.sum(axis=1) + whole)
-        cells = gammaln(counted + self.alpha) - gammaln(self.alpha)
-        return float(rows.sum() + cells.sum())
-
-    def _means(self, counted: Array) -> Array:
-        smoothed = counted + self.alpha
-        means: Array = smoothed / smoothed.sum(axis=1, keepdims=True)
-        return means
 
 
 @dataclass(frozen=True)
@@ -206,7 +141,7 @@ class Pruned(ParameterLearner):
         check_option("centred", self.centred, ["missing", "all"])
         model = PrunedObjective(counts, centre_all=self.centred == "all")
         with one_blas_thread():
-            start = Fit.of(model)
+            start = fit_conditional(model)
             pruned = prune(model, start)
         kept = np.bincount(model.attributes, pruned.kept[:-1].sum(axis=1), counts.n_attributes).astype(int)
         logs = model.cells.unpack(pruned.beta, [np.empty(0)] * task.dag.n_nodes)
@@ -230,26 +165,20 @@ class Fit:
     kept: Flags
     objective: float
 
-    @classmethod
-    def of(cls, model: PrunedObjective) -> Fit:
-        """cNB: every parameter but those of attributes with one state."""
-        kept = np.ones(model.shape, dtype=bool)
-        kept[:-1] = model.sizes > 1
-        return optimize(model, np.zeros(model.shape), kept)
 
-    def without(self, cell: tuple[np.intp, ...], model: PrunedObjective) -> Fit:
-        """One parameter less, the others optimised again."""
-        kept = self.kept.copy()
-        kept[cell] = False
-        return optimize(model, np.where(kept, self.beta, 0.0), kept)
+def fit_conditional(model: PrunedObjective) -> Fit:
+    """cNB: every parameter but those of attributes with one state."""
+    kept = np.ones(model.shape, dtype=bool)
+    kept[:-1] = model.sizes > 1
+    return optimize(model, np.zeros(model.shape), kept)
 
 
 def prune(model: PrunedObjective, fit: Fit) -> Fit:
-    """Leave out parameters one at a time (Roos et al. 2005, 5.6)."""
+    """Leave out parameters one at a time, the others optimised again (Roos et al. 2005, 5.6)."""
     while fit.kept.any():
-        gains = model.gains(fit.beta, fit.kept)
-        best = level(gains, SMALLEST_GAIN).argmax()
-        shorter = fit.without(np.unravel_index(best, gains.shape), model)
+        kept = fit.kept.copy()
+        kept.flat[level(model.gains(fit.beta, kept), SMALLEST_GAIN).argmax()] = False
+        shorter = optimize(model, np.where(kept, fit.beta, 0.0), kept)
         if shorter.objective <= fit.objective:
             break
         fit = shorter

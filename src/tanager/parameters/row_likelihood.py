@@ -51,12 +51,12 @@ class RowLikelihood:
         """sum_t w_t [c_t is the most probable class]; of m classes that are most probable alike each counts 1/m."""
         return self._rows.sum(_count_right, [self._cached_logs(family) for family in self._families(dag)])
 
-    def each(self, dags: Sequence[Dag], squared: bool = False) -> list[float]:
-        """The same of several structures, or minus sum_t w_t (1 - P(c_t | x_t))^2, in one pass over the rows.
+    def each(self, dags: Sequence[Dag]) -> list[float]:
+        """The same of several structures in one pass over the rows.
 
         It is cheapest if each structure has the families of the one before it and a few more.
         """
-        values: Array = self._rows.sum(partial(_judge, squared=squared), self._structures(dags))
+        values: Array = self._rows.sum(_judge, self._structures(dags))
         return values.tolist()
 
     def weigh(self, dags: Sequence[Dag]) -> list[float]:
@@ -142,7 +142,7 @@ class BlockAddends:
         self._n_kept = n_kept
         self._kept: OrderedDict[Family, Array] = OrderedDict()
 
-    def judge(self, structures: Sequence[Structure], squared: bool) -> Array:
+    def judge(self, structures: Sequence[Structure]) -> Array:
         """`RowLikelihood.each` of these rows."""
         log_joint = np.zeros((self.rows.n_classes, self.rows.n_rows))
         classes, rows = self.rows.class_codes, np.arange(self.rows.n_rows)
@@ -157,8 +157,7 @@ class BlockAddends:
                     log_joint += self._addend(logs)
             added = families
             log_p = log_joint[classes, rows] - np.logaddexp.reduce(log_joint, axis=0)
-            gains = -(np.expm1(log_p) ** 2) if squared else log_p
-            values[place] = gains.sum() if self.rows.weights is None else gains @ self.rows.weights
+            values[place] = log_p.sum() if self.rows.weights is None else log_p @ self.rows.weights
         return values
 
     def log_joint(self, structure: Structure) -> Array:
@@ -228,8 +227,8 @@ def _count_right(blocks: Sequence[BlockAddends], structure: Structure) -> float:
     return float(sum(map_threads(lambda block: block.count_right(structure), blocks)))
 
 
-def _judge(blocks: Sequence[BlockAddends], structures: Sequence[Structure], squared: bool = False) -> Array:
-    parts = map_threads(lambda block: block.judge(structures, squared), blocks)
+def _judge(blocks: Sequence[BlockAddends], structures: Sequence[Structure]) -> Array:
+    parts = map_threads(lambda block: block.judge(structures), blocks)
     return np.sum(parts, axis=0) if parts else np.zeros(len(structures))
 
 

@@ -1,32 +1,30 @@
-"""Heat maps, calibration curves, the stability of attributes, and the look that all pictures share."""
+"""Heat maps, waterfalls, and the look that all pictures share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tanager.arrays import Array
+from tanager.errors import OptionError
+from tanager.explain.explanation import RowExplanation, signed
 from tanager.network.network import NodeTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tanager.evaluate.stability import Stability
-    from tanager.metrics import ReliabilityCurve
-
 FONT_SIZE = 9.0
 MAX_LETTERS = 30
 BLUE, ORANGE = "#34547a", "#b0672a"
 LINE_COLOUR, TEXT_COLOUR = "#b5b5b5", "#555555"
+FOR_COLOUR, AGAINST_COLOUR = "#c0392b", "#2e6da4"
 MAX_STATE_LETTERS, MAX_GIVEN_LETTERS = 24, 60
 ROW_INCHES, MARGIN = 0.27, 0.15
 LINE_INCHES, NUMBER_INCHES = 0.17, 0.36
 MAX_INCHES = 14.0
-FEWEST_ROWS = 10
-MAX_ATTRIBUTES = 30
 
 
 def plot_table(table: NodeTable, ax: Axes | None = None) -> Axes:
@@ -93,42 +91,48 @@ def _heatmap_axes(down: Sequence[str], across: Sequence[str], size: float) -> Ax
     return figure.add_axes((left / width, foot / height, wide / width, high / height))
 
 
-def plot_calibration(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = None) -> Axes:
-    """A line per classifier: the share of rows in which an event happened, by the probability given to it.
+def plot_waterfall(row: RowExplanation, ax: Axes | None = None, *, max_attributes: int = 14) -> Axes:
+    """Draw a row of `explain(clf, X)`: each bar begins where the one above it ends, and the last is their sum.
 
-    The event is that the predicted class is right, for the curve `top` of `tanager.calibration`. Below the diagonal
-    a classifier is overconfident. Bins of fewer than ten rows are left out.
+    Red bars are for the favoured class, blue ones against it. Attributes, or effects, beyond the `max_attributes`
+    largest are one bar. An infinite contribution (a cell that is impossible under one class) reaches beyond all others.
     """
-    ax = ax or _new_axes(4.8, 4.6)
-    ax.plot([0, 1], [0, 1], color=ORANGE, lw=1)
-    lowest = 1.0
-    for name, curve in curves.items():
-        full = np.array(curve.count) >= FEWEST_ROWS
-        if full.any():
-            confidence, right = np.array(curve.mean_predicted)[full], np.array(curve.observed)[full]
-            ax.plot(confidence, right, "o-", ms=3, lw=1.2, label=name)
-            lowest = min(lowest, confidence.min(), right.min())
-    ends = (max(0.0, lowest - 0.05), 1.02)
-    ax.set(xlim=ends, ylim=ends, xlabel="confidence", ylabel="share right", aspect="equal")
-    if len(ax.lines) > 1:
-        ax.legend(fontsize=7, frameon=False)
+    if max_attributes < 1:
+        raise OptionError(f"max_attributes={max_attributes} leaves nothing to draw; expected 1 or more.")
+    ranked = row.ranked
+    n_shown = max_attributes if len(ranked) > max_attributes + 1 else len(ranked)  # one is not gathered into "1 other"
+    lines = [*row.first_lines, *((each.label, each.log_odds) for each in ranked[:n_shown])]
+    if rest := ranked[n_shown:]:
+        lines.append((f"{len(rest)} other {row.nouns}", sum(each.log_odds for each in rest)))
+    addends = np.array([addend for _, addend in lines])
+    beyond = 1.5 * np.abs(addends[np.isfinite(addends)]).sum() + 1.0
+    drawn = np.where(np.isfinite(addends), addends, np.sign(addends) * beyond)
+    ends = np.cumsum(drawn)
+    ax = ax or new_axes(8.0, 1.0 + 0.3 * len(lines))
+    size = min(FONT_SIZE, 45 * ax.get_window_extent().height / ax.figure.dpi / (len(lines) + 1))
+    colours = [*np.where(drawn >= 0, FOR_COLOUR, AGAINST_COLOUR), TEXT_COLOUR]
+    starts, widths = [*(ends - drawn), 0.0], [*drawn, ends[-1]]
+    ax.barh(range(len(starts)), widths, left=starts, color=colours, height=0.66)
+    for line, value in enumerate([*addends, row.log_odds]):
+        place = (starts[line] + max(widths[line], 0.0), line)
+        words = signed(value).strip()
+        ax.annotate(words, place, xytext=(3, 0), textcoords="offset points", va="center", fontsize=size - 1)
+    ax.vlines(ends, np.arange(len(lines)) - 0.33, np.arange(len(lines)) + 1.33, color=LINE_COLOUR, lw=0.8, zorder=0)
+    ax.axvline(0.0, color=LINE_COLOUR, lw=0.8, zorder=0)
+    labels = [*(shorten(label, MAX_GIVEN_LETTERS) for label, _ in lines), "log odds"]
+    ax.set_yticks(range(len(labels)), labels, fontsize=size, parse_math=False)
+    ax.tick_params(axis="y", length=0)
+    ax.margins(x=0.15)
+    ax.invert_yaxis()
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    favoured, against = (shorten(name, MAX_GIVEN_LETTERS) for name in (row.favoured, row.against))
+    ax.set_xlabel(f"log odds of {favoured} against {against}", fontsize=FONT_SIZE, parse_math=False)
+    title = f"P({favoured}) = {row.probabilities[row.favoured]:.4f}"
+    ax.set_title(title, fontsize=FONT_SIZE + 1, loc="left", parse_math=False)
     return ax
 
 
-def plot_stability(stability: Stability, ax: Axes | None = None) -> Axes:
-    """A line per attribute, the strongest at the top: the median of its strength and a 90 % interval over the fits."""
-    shown = stability.order[:MAX_ATTRIBUTES]
-    ax = ax or _new_axes(5.6, 1.0 + 0.26 * len(shown))
-    low, middle, high = np.quantile(stability.importance[:, shown], [0.05, 0.5, 0.95], axis=0)
-    places = np.arange(len(shown))[::-1]
-    ax.hlines(places, low, high, color=BLUE, lw=2, alpha=0.45)
-    ax.plot(middle, places, "o", color=BLUE, ms=5)
-    ax.set_yticks(places, [shorten(stability.attributes[k]) for k in shown], parse_math=False)
-    ax.set(xlabel="strength of the attribute (nats)", xlim=(0.0, None))
-    return ax
-
-
-def _new_axes(width: float, height: float) -> Axes:
+def new_axes(width: float, height: float) -> Axes:
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=(width, height), layout="constrained")[1]

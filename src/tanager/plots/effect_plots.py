@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,19 +14,24 @@ from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import OptionError
 from tanager.explain.explanation import network_of
-from tanager.plots.charts import BLUE, FONT_SIZE, LINE_COLOUR, ORANGE, TEXT_COLOUR, draw_heatmap, shorten, text_inches
+from tanager.plots.charts import (
+    BLUE,
+    FONT_SIZE,
+    LINE_COLOUR,
+    TEXT_COLOUR,
+    draw_heatmap,
+    new_axes,
+    shorten,
+    text_inches,
+)
 from tanager.table.schema import MISSING_LABEL, MOMENTS, Category, ColumnSchema, Unit, format_values
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-COLOURS = (BLUE, ORANGE, "#4d8f6b", "#8a5a9e", "#b5475b", "#5f9fb5")
 DENSITY_COLOUR = "#cfd4da"
 GRID_FONT_SIZE = 8.0
 COLUMNS, WIDTH, HEIGHT = 3, 3.9, 2.7
-MAX_CLASSES_DRAWN = 6
 MAX_BARS, MAX_BARS_IN_GRID = 24, 9
 BAND = 2.0
 """Standard deviations to either side."""
@@ -48,10 +53,10 @@ def plot_effect(
     """Draw what an attribute, or with `partner` a pair, adds to the log odds of a class against the others.
 
     The main effect of a numeric attribute is a curve of steps, one for each bin, in its own units; the first and the
-    last bin are open, which arrows show. That of a categorical one has a bar, or a point for each class, for each
-    state. The band, or the whiskers, reach two standard deviations: of the posterior after `prepare_intervals`, else
-    between fits on parts of the training rows, where there were some. In grey: the distribution of the training rows. A
-    pair effect is the interaction of the two attributes beyond their main effects, a heat map over coarse bins.
+    last bin are open, which arrows show. That of a categorical one has a bar for each state. The band, or the whiskers,
+    reach two standard deviations: of the posterior after `prepare_intervals`, else between fits on parts of the
+    training rows, where there were some. In grey: the distribution of the training rows. A pair effect is the
+    interaction of the two attributes beyond their main effects, a heat map over coarse bins.
 
     Parameters
     ----------
@@ -59,19 +64,12 @@ def plot_effect(
     attribute, partner : str
     ax : matplotlib Axes, optional
     of : class, optional
-        The class to draw. By default the second of two; of more, the six with the strongest main effect, or the one
-        with the strongest pair effect. Log odds are against the geometric mean of the other classes.
+        The class to draw. By default the second of two; of more, the one with the strongest effect. Log odds are
+        against the geometric mean of the other classes.
     """
     network = effects_of(model)
-    if partner is not None:
-        return _draw_pair(network, attribute, partner, of, ax)
-    values = MainValues.of(network, attribute, _main_classes(network, [attribute], of))
-    numeric = bool(values.column.cuts)
-    ax = ax or _new_axes(values)
-    lines = draw_curve(values, ax) if numeric else draw_bars(values, ax)
-    if len(lines) > 1:  # to the right, beyond the shares of the states
-        _add_legend(ax, lines, FONT_SIZE, loc="upper left", bbox_to_anchor=(1.0 if numeric else 1.14, 1.0))
-    return ax
+    names = [attribute] if partner is None else [attribute, partner]
+    return _draw_effect(network, names, _class_shown(network, [names], of), ax)
 
 
 def effects(model: TableClassifier | AdditiveModel, *, max_effects: int = 12, of: Category | None = None) -> list[Axes]:
@@ -87,27 +85,15 @@ def effects(model: TableClassifier | AdditiveModel, *, max_effects: int = 12, of
     strength, terms = effect_strength(network), network.terms
     ranked = np.argsort(-strength, kind="stable")[:max_effects].tolist()
     names = [[network.nodes[attribute] for attribute in terms[term]] for term in ranked]
-    shown = _main_classes(network, [name for term in names if len(term) == 1 for name in term], of)
+    shown = _class_shown(network, names, of)
     n_columns, n_rows = min(COLUMNS, len(ranked)), -(-len(ranked) // COLUMNS)
     figure = plt.figure(figsize=(WIDTH * n_columns, HEIGHT * n_rows), layout="constrained")
     axes: list[Axes] = []
-    lines: list[Artist] = []
     for place, (term, attributes) in enumerate(zip(ranked, names, strict=True), 1):
         ax = figure.add_subplot(n_rows, n_columns, place)
-        if len(attributes) == 2:
-            _draw_pair(network, attributes[0], attributes[1], of, ax, GRID_FONT_SIZE)
-        else:
-            values = MainValues.of(network, attributes[0], shown)
-            if values.column.cuts:
-                lines = draw_curve(values, ax, GRID_FONT_SIZE)
-                ax.set_xlabel("")
-                _set_title(ax, values.column.name, GRID_FONT_SIZE)
-            else:
-                lines = draw_bars(values, ax, GRID_FONT_SIZE, MAX_BARS_IN_GRID)
+        _draw_effect(network, attributes, shown, ax, GRID_FONT_SIZE, MAX_BARS_IN_GRID)
         ax.set_title(f"{strength[term]:.2f}", fontsize=GRID_FONT_SIZE, loc="right", color=TEXT_COLOUR)
         axes.append(ax)
-    if len(lines) > 1:
-        _add_legend(figure, lines, GRID_FONT_SIZE, loc="outside upper left", ncols=len(lines))
     return axes
 
 
@@ -123,69 +109,77 @@ def effects_of(model: TableClassifier | AdditiveModel) -> AdditiveModel:
 
 @dataclass(frozen=True)
 class MainValues:
-    """A main effect: what each state adds to the log odds of the classes shown.
+    """A main effect: what each state adds to the log odds of a class.
 
-    classes  in words; label: of the axis of the log odds
-    odds     (states, classes shown) nats
-    band     (states, classes shown) two standard deviations; None where they are not known
+    label    of the axis of the log odds
+    odds     (states,) nats
+    band     (states,) two standard deviations; None where they are not known
     density  (states,) share of the training rows
     """
 
     column: ColumnSchema
-    classes: tuple[str, ...]
     label: str
     odds: Array
     band: Array | None
     density: Array
 
     @classmethod
-    def of(cls, network: AdditiveModel, attribute: str, shown: Sequence[int]) -> MainValues:
-        """The main effect on the classes `shown`."""
+    def of(cls, network: AdditiveModel, attribute: str, shown: int) -> MainValues:
+        """The main effect on the class `shown`."""
         odds, node = class_odds(network.main(attribute)), network.number(attribute)
         n_classes = odds.shape[1]
         # The effects of the classes sum to zero, so that of the others follows.
         scale = BAND * n_classes / max(1, n_classes - 1)
         band = scale * network.spreads[node][:, shown] if network.spreads else None
-        names = tuple(str(network.columns[-1].states[label]) for label in shown)
-        label = f"log odds of {'each class' if len(shown) == n_classes else f'{len(shown)} of {n_classes} classes'}"
-        label = f"log odds of {shorten(names[0])}" if len(names) == 1 else label
-        return cls(network.columns[node], names, label, odds[:, shown], band, network.densities[node])
+        label = f"log odds of {shorten(str(network.columns[-1].states[shown]))}"
+        return cls(network.columns[node], label, odds[:, shown], band, network.densities[node])
 
 
-def _main_classes(network: AdditiveModel, attributes: Sequence[str], of: Category | None) -> list[int]:
-    """The class `of`, the second of two, or the six with the strongest main effects of the attributes."""
-    mean_squares = np.zeros(network.n_states[-1])
-    for attribute in attributes:
-        density = network.densities[network.number(attribute)]
-        mean_squares += density @ class_odds(network.main(attribute)) ** 2
-    return _classes(network, mean_squares, of, MAX_CLASSES_DRAWN)
-
-
-def _classes(network: AdditiveModel, mean_squares: Array, of: Category | None, most: int) -> list[int]:
-    """The classes to draw, in their order."""
+def _class_shown(network: AdditiveModel, terms: Sequence[Sequence[str]], of: Category | None) -> int:
+    """The class `of`, the second of two, or the one with the strongest effects."""
     if of is not None:
-        return [network.code(network.target, of)]
-    if len(mean_squares) <= 2:
-        return [len(mean_squares) - 1]
-    return sorted(np.argsort(-mean_squares, kind="stable")[:most].tolist())
+        return network.code(network.target, of)
+    mean_squares = np.zeros(network.n_states[-1])
+    for names in terms:
+        if len(names) == 1:
+            mean_squares += network.densities[network.number(names[0])] @ class_odds(network.main(names[0])) ** 2
+        else:
+            densities = [coarse_density(network, network.number(name)) for name in names]
+            mean_squares += np.einsum("i,j,ijc->c", *densities, class_odds(network.pair(*names)) ** 2)
+    return len(mean_squares) - 1 if len(mean_squares) <= 2 else int(np.argmax(mean_squares))
+
+
+def _draw_effect(
+    network: AdditiveModel,
+    names: Sequence[str],
+    shown: int,
+    ax: Axes | None,
+    size: float = FONT_SIZE,
+    most: int = MAX_BARS,
+) -> Axes:
+    """A main effect under the name of its attribute, or a pair."""
+    if len(names) == 2:
+        return _draw_pair(network, names[0], names[1], shown, ax, size)
+    values = MainValues.of(network, names[0], shown)
+    ax, part = ax or _new_axes(values), ""
+    if values.column.cuts:
+        draw_curve(values, ax, size)
+    else:
+        draw_bars(values, ax, size, most)
+        part = f" ({most} of {len(values.density)} states)" if most < len(values.density) else ""
+    ax.set_title(f"{shorten(values.column.name)}{part}", fontsize=size, loc="left", parse_math=False)
+    return ax
 
 
 def _draw_pair(
-    network: AdditiveModel,
-    first: str,
-    second: str,
-    of: Category | None,
-    ax: Axes | None,
-    size: float = FONT_SIZE,
+    network: AdditiveModel, first: str, second: str, shown: int, ax: Axes | None, size: float = FONT_SIZE
 ) -> Axes:
     """Red cells are for the class, blue ones against it, beyond the main effects."""
-    odds = class_odds(network.pair(first, second))
+    odds = class_odds(network.pair(first, second))[..., shown]
     nodes = network.number(first), network.number(second)
-    densities = [coarse_density(network, node) for node in nodes]
-    (shown,) = _classes(network, np.einsum("i,j,ijc->c", *densities, odds**2), of, 1)
     down, across = ([shorten(str(state)) for state in network.columns[node].coarse.states] for node in nodes)
-    largest = max(float(np.abs(odds[..., shown]).max()), 1e-12)
-    ax = draw_heatmap(odds[..., shown], down, across, ax, size, largest)
+    largest = max(float(np.abs(odds).max()), 1e-12)
+    ax = draw_heatmap(odds, down, across, ax, size, largest)
     ax.set_ylabel(shorten(first), fontsize=size, parse_math=False)
     ax.set_xlabel(shorten(second), fontsize=size, parse_math=False)
     target = shorten(str(network.columns[-1].states[shown]))
@@ -193,29 +187,25 @@ def _draw_pair(
     return ax
 
 
-def draw_curve(values: MainValues, ax: Axes, size: float = FONT_SIZE) -> list[Artist]:
-    """Log odds as steps over the bins of a number: one line for each class shown, which are returned."""
+def draw_curve(values: MainValues, ax: Axes, size: float = FONT_SIZE) -> None:
+    """Log odds as steps over the bins of a number."""
     column = values.column
     n_bins = len(column.cuts) + 1
+    odds = values.odds[:n_bins]
     logarithmic = column.unit == "number" and column.cuts[0] > 0 and column.cuts[-1] > WIDE_RANGE * column.cuts[0]
     edges = bin_edges(column, logarithmic)
     ax.axhline(0.0, color=LINE_COLOUR, lw=0.8, zorder=1)
-    lines: list[Artist] = []
-    for k, name in enumerate(values.classes):
-        odds, colour = values.odds[:n_bins, k], COLOURS[k % len(COLOURS)]
-        if values.band is not None:
-            band = values.band[:n_bins, k]
-            below, above = (np.append(end, end[-1]) for end in (odds - band, odds + band))
-            ax.fill_between(edges, below, above, step="post", color=colour, alpha=0.16, lw=0, zorder=2)
-        lines.append(ax.stairs(odds, edges, baseline=None, color=colour, lw=1.5, label=name, zorder=3))
-        for end, arrow in ((0, "<"), (-1, ">")):
-            ax.plot(edges[end], odds[end], arrow, color=colour, ms=0.4 * size, clip_on=False, zorder=3)
-        if column.missing_state:
-            level, where = values.odds[-1, k], ax.get_yaxis_transform()
-            ax.axhline(level, color=colour, lw=0.9, ls=(0, (2, 2)), zorder=2)
-            ax.text(
-                1.0, level, MISSING_LABEL, transform=where, fontsize=size - 2, color=colour, ha="right", va="bottom"
-            )
+    if values.band is not None:
+        band = values.band[:n_bins]
+        below, above = (np.append(end, end[-1]) for end in (odds - band, odds + band))
+        ax.fill_between(edges, below, above, step="post", color=BLUE, alpha=0.16, lw=0, zorder=2)
+    ax.stairs(odds, edges, baseline=None, color=BLUE, lw=1.5, zorder=3)
+    for end, arrow in ((0, "<"), (-1, ">")):
+        ax.plot(edges[end], odds[end], arrow, color=BLUE, ms=0.4 * size, clip_on=False, zorder=3)
+    if column.missing_state:
+        level, where = values.odds[-1], ax.get_yaxis_transform()
+        ax.axhline(level, color=BLUE, lw=0.9, ls=(0, (2, 2)), zorder=2)
+        ax.text(1.0, level, MISSING_LABEL, transform=where, fontsize=size - 2, color=BLUE, ha="right", va="bottom")
     if logarithmic:
         ax.set_xscale("log")
     ax.set_xlim(edges[0], edges[-1])
@@ -223,35 +213,27 @@ def draw_curve(values: MainValues, ax: Axes, size: float = FONT_SIZE) -> list[Ar
     ax.set_ylim(low - (high - low) * STRIP / (1 - STRIP) * 1.3, high)  # room for the histogram
     _draw_density(ax, edges, values.density[:n_bins], logarithmic)
     _set_ticks(ax, column.unit)
-    ax.set_xlabel(shorten(column.name), fontsize=size, parse_math=False)
     ax.set_ylabel(values.label, fontsize=size, parse_math=False)
     ax.tick_params(labelsize=size - 1, color=LINE_COLOUR)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(LINE_COLOUR)
-    return lines
 
 
-def bin_edges(column: ColumnSchema, logarithmic: bool) -> Array:
-    """(bins + 1,) where bins begin and end on the axis; the open ones are as wide as their neighbours.
+def bin_edges(column: ColumnSchema, logarithmic: bool = False) -> Array:
+    """(bins + 1,) where bins begin and end on the axis.
 
-    At least 3 % of the range of the cuts, and not beyond zero where all cuts are on one side of it.
+    Those at the ends reach a twelfth of the range beyond the cuts, and not beyond zero where all cuts are on one side.
     """
-    cuts = np.array(column.cuts)
+    cuts = np.array(column.cuts, dtype=np.float64)
     if column.unit in MOMENTS:
         cuts = cuts / DAY  # as matplotlib has dates
     scaled = np.log(cuts) if logarithmic else cuts
-    if len(scaled) == 1:
-        width = np.array([max(0.5 * abs(float(scaled[0])), 0.5)] * 2)
-    else:
-        width = np.maximum(np.diff(scaled)[[0, -1]], 0.03 * (scaled[-1] - scaled[0]))
-    edges = np.concatenate([scaled[:1] - width[0], scaled, scaled[-1:] + width[1]])
+    pad = (scaled[-1] - scaled[0]) / 12 or max(abs(scaled[0]) / 2, 0.5)
+    edges = np.concatenate([scaled[:1] - pad, scaled, scaled[-1:] + pad])
     if logarithmic:
         return np.asarray(np.exp(edges))
-    if cuts[0] > 0:
-        edges[0] = max(edges[0], 0.0)
-    if cuts[-1] < 0:
-        edges[-1] = min(edges[-1], 0.0)
-    return edges
+    low, high = 0.0 if cuts[0] > 0 else -np.inf, 0.0 if cuts[-1] < 0 else np.inf
+    return np.clip(edges, low, high)
 
 
 def _draw_density(ax: Axes, edges: Array, density: Array, logarithmic: bool) -> None:
@@ -279,27 +261,18 @@ def _set_ticks(ax: Axes, unit: Unit) -> None:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: format_values([value], unit)[0]))
 
 
-def draw_bars(values: MainValues, ax: Axes, size: float = FONT_SIZE, most: int = MAX_BARS) -> list[Artist]:
-    """A bar of log odds for each state, with whiskers; for several classes a point each, which are returned.
+def draw_bars(values: MainValues, ax: Axes, size: float = FONT_SIZE, most: int = MAX_BARS) -> None:
+    """A bar of log odds for each state, with whiskers; of more than `most` states the strongest.
 
-    Of more than `most` states the strongest. To the right, in grey: the share of the training rows in each state.
+    To the right, in grey: the share of the training rows in each state.
     """
     shown = _states(values, most)
     lines = np.arange(len(shown))
     ax.axvline(0.0, color=LINE_COLOUR, lw=0.8, zorder=1)
-    several = len(values.classes) > 1
-    points: list[Artist] = []
-    for k, name in enumerate(values.classes):
-        odds, colour = values.odds[shown, k], COLOURS[k % len(COLOURS)]
-        # Points of one state a little apart, so that whiskers do not hide each other.
-        at = lines + (0.6 * ((k + 0.5) / len(values.classes) - 0.5) if several else 0.0)
-        if several:
-            points += ax.plot(odds, at, "o", color=colour, ms=0.4 * size, label=name, zorder=3)
-        else:
-            ax.barh(at, odds, color=colour, height=0.62, alpha=0.75, zorder=2)
-        if values.band is not None:
-            dark = colour if several else "#222222"
-            ax.errorbar(odds, at, xerr=values.band[shown, k], fmt="none", ecolor=dark, elinewidth=0.9, zorder=3)
+    ax.barh(lines, values.odds[shown], color=BLUE, height=0.62, alpha=0.75, zorder=2)
+    if values.band is not None:
+        ends = values.band[shown]
+        ax.errorbar(values.odds[shown], lines, xerr=ends, fmt="none", ecolor="#222222", elinewidth=0.9, zorder=3)
     names = [shorten(str(values.column.states[state])) for state in shown]
     ax.set_yticks(lines, names, fontsize=size - 1, parse_math=False)
     ax.set_ylim(len(shown) - 0.4, -0.6)
@@ -308,46 +281,22 @@ def draw_bars(values: MainValues, ax: Axes, size: float = FONT_SIZE, most: int =
     strip.barh(lines, shares, color=DENSITY_COLOUR, height=0.62)
     strip.set_xlim(0, max(float(shares.max()), 1e-12))
     strip.set_axis_off()
-    part = f" ({len(shown)} of {len(values.density)} states)" if len(shown) < len(values.density) else ""
-    _set_title(ax, values.column.name, size, part)
     ax.set_xlabel(values.label, fontsize=size, parse_math=False)
     ax.tick_params(axis="x", labelsize=size - 1, color=LINE_COLOUR)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.spines["bottom"].set_color(LINE_COLOUR)
-    return points
 
 
 def _states(values: MainValues, most: int) -> list[int]:
-    """In their order where it has a meaning, else the largest log odds of the last class shown first."""
-    weight = values.density * (values.odds**2).sum(axis=1)
-    kept = sorted(np.argsort(-weight, kind="stable")[:most].tolist())
-    if values.column.has_order:
-        return kept
-    return sorted(kept, key=lambda state: -float(values.odds[state, -1]))
+    """In their order where it has a meaning, else the largest log odds first."""
+    kept = sorted(np.argsort(-values.density * values.odds**2, kind="stable")[:most].tolist())
+    return kept if values.column.has_order else sorted(kept, key=lambda state: -float(values.odds[state]))
 
 
 def _new_axes(values: MainValues) -> Axes:
     """Of a fixed size for a curve; with a line for each state for bars."""
-    import matplotlib.pyplot as plt
-
-    size = (4.8, 3.4)
-    if not values.column.cuts:
-        n_states, n_classes = min(len(values.density), MAX_BARS), len(values.classes)
-        widest = max(text_inches(shorten(str(state))) for state in values.column.states)
-        down = n_states * 0.24 * (1 + 0.35 * (n_classes - 1)) + 0.9 + (0.4 if n_classes > 1 else 0)
-        size = (widest + 4.0, max(down, 1.8))
-    return plt.subplots(figsize=size, layout="constrained")[1]
-
-
-def _set_title(ax: Axes, name: str, size: float, part: str = "") -> None:
-    ax.set_title(f"{shorten(name)}{part}", fontsize=size, loc="left", parse_math=False)
-
-
-def _add_legend(place: Axes | Figure, lines: Sequence[Artist], size: float, **where: Any) -> None:
-    """The classes by their colours."""
-    legend = place.legend(
-        handles=lines, fontsize=size - 1, frameon=False, labelcolor=TEXT_COLOUR, handlelength=1.4, **where
-    )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    if values.column.cuts:
+        return new_axes(4.8, 3.4)
+    widest = max(text_inches(shorten(str(state))) for state in values.column.states)
+    return new_axes(widest + 4.0, max(min(len(values.density), MAX_BARS) * 0.24 + 0.9, 1.8))

@@ -18,8 +18,6 @@ from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array
 from tanager.classifiers.base import edge_strength
 from tanager.errors import OptionError
-from tanager.explain.explanation import RowExplanation
-from tanager.network.mixture import TreeAverageNetwork
 from tanager.plots.charts import BLUE, FONT_SIZE, TEXT_COLOUR, shorten, text_inches
 from tanager.structure.dag import Dag
 
@@ -38,7 +36,6 @@ PAGE = 12.0
 PADDING, MARGIN = 0.12, 0.15
 MAX_NODE_LETTERS = 28
 FEW_PAIRS = 12
-LEAST_SHOWN = 0.05  # probability of an edge
 
 
 @dataclass(frozen=True)
@@ -159,45 +156,42 @@ def _place(row: Sequence[int], x: dict[int, float], linked: Edges, widths: Mappi
     x.update(zip(row, places.tolist(), strict=True))
 
 
-def plot_network(
-    network: AnyModel, ax: Axes | None = None, *, row: RowExplanation | None = None, max_attributes: int = 60
-) -> Axes:
+def plot_network(network: AnyModel, ax: Axes | None = None, *, max_attributes: int = 60) -> Axes:
     """Draw a network, on axes large enough for its names unless others are given.
 
     An edge is as wide as the information between its ends given the child's other parents. Nodes are coloured by their
-    information about the class, or with `row` by their contribution to its log odds (red for, blue against).
-    A node below the first attributes whose box is outlined in the colour of the class is a child of the class too; its
-    edge is not drawn. Of a network with more than `max_attributes` attributes the strongest are drawn.
+    information about the class. A node below the first attributes whose box is outlined in the colour of the class is a
+    child of the class too; its edge is not drawn. Of a network with more than `max_attributes` attributes the strongest
+    are drawn.
 
     Of an additive model an edge is as wide as the effect of its pair is strong, and nodes are coloured by the
-    strength of their main effects, or with `row` by these and half of their pairs. Its strongest pairs are drawn,
-    12 or as many as there are attributes.
+    strength of their main effects. Its strongest pairs are drawn, 12 or as many as there are attributes.
 
-    Of a mean of all trees as many edges are drawn, the most probable ones, each as wide as it is probable; those below
-    0.05 are not. They have no direction: the lower attribute is the later column.
+    Of a mean of networks the edges that all of them have are drawn.
 
     Parameters
     ----------
     network : Network, AdditiveModel, MixtureNetwork or TreeAverageNetwork
     ax : matplotlib Axes, optional
         Names are made smaller where they would not fit.
-    row : RowExplanation, optional
-        A row of `explain(clf, X)`.
     max_attributes : int
     """
+    import matplotlib as mpl
+
     target = None if network.target is None else len(network.nodes) - 1
-    weights = _node_strength(network, edge_strength(network))
-    shown = _strongest(weights, target, max_attributes)
-    drawn = _strongest_pairs(network, shown)
-    dag, strength = _drawn_edges(drawn, shown)
+    weights = node_strength(network)
+    attributes = strongest_attributes(weights[:target], max_attributes)
+    shown = {*attributes, *([] if target is None else [target])}
+    drawn = _with_strongest_pairs(network, attributes)
+    dag, strength = drawn.dag, edge_strength(drawn)
     # A class with parents has a place below them like any node.
     top = None if target is None or network.dag.parents[target] else target
     names = {node: shorten(network.nodes[node], MAX_NODE_LETTERS) for node in shown}
     widths = {node: text_inches(name) + 2 * PADDING for node, name in names.items()}
     layout = Layout.of(dag, shown, top, widths, PAGE)
-    note = _note(network, drawn, len(shown) - (target is not None), row)
+    note = _note(network, drawn, len(attributes))
     ax, scale = _axes(ax, layout, text_inches(note, NOTE_SIZE))
-    fills = _fills(network, weights, row)
+    fills = mpl.colormaps["Blues"](0.75 * weights / max(weights[:target].max(), 1e-12))
     outlined = set() if target is None else {child for parent, child in network.dag.edges if parent == target}
     _draw_edges(ax, dag, layout, strength, _largest(drawn, dag, strength, top), top, scale)
     for node, (x, y) in layout.places.items():
@@ -209,47 +203,39 @@ def plot_network(
     return ax
 
 
-def _node_strength(network: AnyModel, strength: Array) -> Array:
+def node_strength(network: AnyModel) -> Array:
     """The strength of each node's edge from or to the class; in a network without a class, of all its edges."""
     weights = np.zeros(len(network.nodes))
-    for edge, nats in zip(network.dag.edges, strength, strict=True):
+    for edge, nats in zip(network.dag.edges, edge_strength(network), strict=True):
         if network.target is None or len(network.nodes) - 1 in edge:
             weights[[*edge]] += nats
     return weights
 
 
-def _strongest(weights: Array, target: int | None, most: int) -> set[int]:
+def strongest_attributes(weights: Array, most: int) -> list[int]:
+    """The attributes of the largest weights, in their order."""
     if most < 1:
         raise OptionError(f"max_attributes={most} leaves nothing to draw; expected 1 or more.")
-    attributes = [node for node in np.argsort(-weights, kind="stable").tolist() if node != target]
-    return {*attributes[:most], *([] if target is None else [target])}
+    return sorted(np.argsort(-weights, kind="stable")[:most].tolist())
 
 
-def _strongest_pairs(network: AnyModel, shown: set[int]) -> AnyModel:
-    """The network with the strongest of the pairs between nodes shown."""
+def strongest_pairs(network: AdditiveModel, shown: Collection[int]) -> list[int]:
+    """The strongest pairs of attributes shown, in their order: 12, or as many as there are attributes."""
+    here = set(shown)
+    order = np.argsort(-effect_strength(network)[len(network.mains) :], kind="stable").tolist()
+    return sorted([pair for pair in order if here.issuperset(network.pairs[pair])][: max(FEW_PAIRS, len(here))])
+
+
+def _with_strongest_pairs(network: AnyModel, shown: Collection[int]) -> AnyModel:
     if not isinstance(network, AdditiveModel):
         return network
-    most = max(FEW_PAIRS, len(shown) - 1)
-    order = np.argsort(-effect_strength(network)[len(network.mains) :], kind="stable").tolist()
-    kept = sorted([pair for pair in order if shown.issuperset(network.pairs[pair])][:most])
+    kept = strongest_pairs(network, shown)
     return replace(
         network, pairs=tuple(network.pairs[pair] for pair in kept), tables=tuple(network.tables[pair] for pair in kept)
     )
 
 
-def _drawn_edges(network: AnyModel, shown: set[int]) -> tuple[Dag, Array]:
-    """The edges to draw and their strengths; of all trees the most probable ones, from the first attribute named."""
-    strength = edge_strength(network)
-    if not isinstance(network, TreeAverageNetwork):
-        return network.dag, strength
-    target = len(network.nodes) - 1
-    pairs = {tuple(map(network.number, pair)): p for pair, p in network.edge_probability.items() if p >= LEAST_SHOWN}
-    kept = [pair for pair in pairs if shown.issuperset(pair)][: max(FEW_PAIRS, len(shown) - 1)]
-    dag = Dag.augmented_naive_bayes([[a for a, b in kept if b == child] for child in range(target)])
-    return dag, np.array([strength[child] if parent == target else pairs[parent, child] for parent, child in dag.edges])
-
-
-def _note(network: AnyModel, drawn: AnyModel, n_shown: int, row: RowExplanation | None) -> str:
+def _note(network: AnyModel, drawn: AnyModel, n_shown: int) -> str:
     n_attributes = len(network.nodes) - (network.target is not None)
     part = f"the {n_shown} strongest of {n_attributes} attributes; " if n_shown < n_attributes else ""
     edges = "wider edge: more information between its ends"
@@ -257,16 +243,10 @@ def _note(network: AnyModel, drawn: AnyModel, n_shown: int, row: RowExplanation 
         if len(drawn.pairs) < len(network.pairs):
             part += f"the {len(drawn.pairs)} strongest of {len(network.pairs)} pairs; "
         edges = "wider edge: stronger effect of the pair"
-    if isinstance(network, TreeAverageNetwork):
-        edges = "wider edge between attributes: more probable"
     if network.target is None:
         return f"{part}{edges}"
     target = shorten(network.target, MAX_NODE_LETTERS)
-    if row is None:
-        colour = f"darker: more informative about {target}"
-    else:
-        favoured, against = (shorten(name, MAX_NODE_LETTERS) for name in (row.favoured, row.against))
-        colour = f"row {row.row}: red for {favoured}, blue for {against}"
+    colour = f"darker: more informative about {target}"
     if isinstance(network, AdditiveModel):
         return f"{part}{colour}; {edges}"  # every attribute is a child of the class
     return f"{part}{colour}; {edges}; orange outline: child of {target}"
@@ -286,20 +266,6 @@ def _axes(ax: Axes | None, layout: Layout, note_width: float) -> tuple[Axes, flo
     ax.set_ylim(BOX_HEIGHT / 2 + MARGIN - height, BOX_HEIGHT / 2 + MARGIN)
     ax.set_axis_off()
     return ax, min(1.0, box.width / width, box.height / height)
-
-
-def _fills(network: AnyModel, weights: Array, row: RowExplanation | None) -> list[Colour]:
-    """A colour for every node: pale to dark by strength, or red and blue by contribution."""
-    import matplotlib as mpl
-
-    if row is None:
-        n_attributes = len(weights) - (network.target is not None)
-        return list(mpl.colormaps["Blues"](0.75 * weights / max(weights[:n_attributes].max(), 1e-12)))
-    added = np.zeros(len(network.nodes))
-    for term, each in zip(network.terms, row.contributions, strict=False):  # the remainder is no node's
-        added[[*term]] += each.log_odds / len(term)
-    largest = max(np.abs(added[np.isfinite(added)]).max(initial=0.0), 1e-12)
-    return list(mpl.colormaps["RdBu_r"](0.5 + 0.4 * np.clip(added / largest, -1, 1)))
 
 
 def _draw_edges(
@@ -336,13 +302,10 @@ def _draw_edges(
 def _largest(network: AnyModel, dag: Dag, strength: Array, top: int | None) -> tuple[float, float]:
     """What the widest edge between attributes and the widest one from `top` stand for.
 
-    Pair effects are compared with each other: beside main effects all of them would be thin. The widest edge of all
-    trees is a certain one.
+    Pair effects are compared with each other: beside main effects all of them would be thin.
     """
     from_top = np.array([parent == top for parent, _ in dag.edges], dtype=bool)
     between, beside = (max(strength[which].max(initial=0.0), 1e-12) for which in (~from_top, from_top))
-    if isinstance(network, TreeAverageNetwork):
-        return 1.0, beside
     return (between, beside) if isinstance(network, AdditiveModel) else (max(between, beside),) * 2
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -78,11 +77,7 @@ def report(
     '<!doctype html>'
     """
     # Imported here: `tanager` imports this function when it is itself imported, and must stay light.
-    from tanager.errors import DataWarning
     from tanager.report.model_card import About
-    from tanager.report.write_page import size_in_words, write_page
+    from tanager.report.write_page import write_page
 
-    page = write_page(clf, X, y, path, quality, About(title, purpose, author), card, event, keep_rows)
-    for words in size_in_words(len(page) if isinstance(page, str) else page.stat().st_size):
-        warnings.warn(words, DataWarning, stacklevel=2)
-    return page
+    return write_page(clf, X, y, path, quality, About(title, purpose, author), card, event, keep_rows)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, cast
+from math import ceil
+from typing import cast
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -16,15 +15,14 @@ from tanager.check.examine import examine
 from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.errors import DataError
 from tanager.network.network import Network
-from tanager.registry import list_names
 from tanager.report.json_page import Json, number, pack
 from tanager.table.columns import Column, NumericColumn, RawTable, missing_cells
 from tanager.table.read_columns import read_mixed
 from tanager.table.schema import ColumnSchema, format_values
 from tanager.table.training_table import read_rows
 
-MAX_ROW_BYTES = 1_000_000
-"""Characters that the rows may take in the page."""
+MAX_CODE_BYTES, MAX_VALUE_BYTES = 2_000_000, 1_000_000
+"""Of the codes of rows on the page, and characters of their packed numbers."""
 BARS = 28
 MAX_STATES_LISTED = 20
 MAX_CLASSES_APART = 6
@@ -47,25 +45,20 @@ class PageRows:
     def read(
         cls, clf: TableClassifier, X: object, y: ArrayLike | None, numbers: NDArray[np.integer] | None = None
     ) -> PageRows:
-        _check_columns(clf, X)
         table, codes = encode_table(clf, X)
         labels = None if y is None else read_rows(table, y, None, clf.classes_).class_codes.astype(np.intp)
         numbers = np.arange(table.n_rows) if numbers is None else numbers
         return cls(table, codes, np.exp(clf.missing_rule_.log_posterior(codes)), labels, numbers)
 
-    @cached_property
-    def thinned(self) -> tuple[str, int]:
-        """The packed codes of the rows on the page, and k if that is every k-th row: all may make it too large."""
-        every, codes = 1, pack(self.codes)
-        while len(codes) > MAX_ROW_BYTES:
-            every *= 2
-            codes = pack(self.codes[::every])
-        return codes, every
+    @property
+    def every(self) -> int:
+        """k if every k-th row is on the page: all may make it too large."""
+        return max(1, ceil(self.codes.nbytes / MAX_CODE_BYTES))
 
     @property
     def on_page(self) -> NDArray[np.intp]:
         """The numbers of the rows on the page."""
-        return np.arange(0, self.table.n_rows, self.thinned[1])
+        return np.arange(0, self.table.n_rows, self.every)
 
     def describe(self, wrong: NDArray[np.intp] | None) -> dict[str, Json]:
         """Of the rows on the page the codes, the classes, those predicted wrongly, and numbers as read."""
@@ -75,26 +68,16 @@ class PageRows:
         values = pack(np.concatenate([np.empty(0), *cells]))
         return {
             "count": self.table.n_rows,
-            "every": self.thinned[1],
+            "every": self.every,
             "kept": len(kept),
             "bytes": self.codes.dtype.itemsize,
-            "codes": self.thinned[0],
+            "codes": pack(self.codes[kept]),
             "numbers": pack(np.diff(self.numbers[kept], prepend=0).astype(np.uint32)),
             "classes": None if codes is None else pack(codes[kept].astype(np.uint16)),
             "wrong": None if wrong is None else pack(np.flatnonzero(np.isin(kept, wrong)).astype(np.uint32)),
             "numeric": list(numeric),
-            "values": values if numeric and len(values) <= MAX_ROW_BYTES else None,
+            "values": values if numeric and len(values) <= MAX_VALUE_BYTES else None,
         }
-
-
-def _check_columns(clf: TableClassifier, X: Any) -> None:
-    """Refuse a frame without all columns of the model, by their names."""
-    schema = clf.encoder_.schema
-    if schema.named and nw.dependencies.is_into_dataframe(X):
-        present = set(map(str, nw.from_native(X, eager_only=True).columns))
-        absent = [column.name for column in schema.attributes if column.name not in present]
-        if absent:
-            raise DataError(f"X lacks the column{'s'[: len(absent) != 1]} {list_names(absent)}.")
 
 
 def describe_data(clf: TableClassifier, X: object, y: ArrayLike | None, rows: PageRows | None) -> dict[str, Json]:
@@ -106,9 +89,10 @@ def describe_data(clf: TableClassifier, X: object, y: ArrayLike | None, rows: Pa
         findings = examine(read_mixed(X), y, class_name=network.nodes[-1]).findings
     except DataError:  # a table that is fine to predict, such as one without rows
         findings = ()
+    groups = group_classes(rows.class_codes, network.n_states[-1])
     return {
-        "columns": summarize_columns(rows, network),
-        "class_groups": [list(group) for group in group_classes(rows.class_codes, network.n_states[-1])],
+        "columns": summarize_columns(rows, network, groups),
+        "class_groups": [list[Json](group) for group in groups],
         "findings": [
             {"severity": each.severity, "words": str(each), "line": each.line, "remedy": each.option}
             for each in findings
@@ -126,12 +110,11 @@ def group_classes(class_codes: NDArray[np.intp] | None, n_classes: int) -> list[
     return [*([label] for label in order[: MAX_CLASSES_APART - 1]), sorted(order[MAX_CLASSES_APART - 1 :])]
 
 
-def summarize_columns(rows: PageRows, network: Network | AdditiveModel) -> list[Json]:
+def summarize_columns(rows: PageRows, network: Network | AdditiveModel, groups: list[list[int]]) -> list[Json]:
     """One entry per column of the table: missing and unseen cells, and bars: (bar, group of classes) counts.
 
     Hidden nodes of the network, which come after those of the columns, have nothing to show.
     """
-    groups = group_classes(rows.class_codes, network.n_states[-1])
     group_of = np.zeros(network.n_states[-1], dtype=np.intp)
     for group, labels in enumerate(groups):
         group_of[labels] = group

@@ -2,71 +2,40 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
-from tanager.report.data_section import PageRows
-from tanager.report.json_page import Json, pack, to_page_json
-from tanager.report.quality_section import is_training_table
-from tanager.runtime.progress import working
-from tanager.uncertainty.dirichlet import DirichletPosterior
+from tanager.report.json_page import Json, pack
 from tanager.uncertainty.interval import reach
 from tanager.uncertainty.posterior import AnyPosterior
-from tanager.uncertainty.reference import ReferencePosterior
 
 LEVEL = 0.9
 MAX_BYTES = 1_000_000
-"""Characters that the intervals of the rows may take, where the posterior does not fit."""
+"""Characters that the intervals of the rows may take."""
 
 
-def describe_intervals(clf: TableClassifier, codes: Codes | None, room: int) -> dict[str, Json] | None:
+def describe_intervals(clf: TableClassifier, codes: Codes | None) -> dict[str, Json] | None:
     """The intervals of `prepare_intervals`, None where it was not called.
 
     codes      of the rows on the page
-    room       characters that the posterior may take
     reach      how many standard deviations an interval reaches to either side
-    training   training rows, by weight
     mains      (states, classes) of each attribute: standard deviations of what it adds to the log odds of a class
                against the others; zero where they are not known
     pairs      (coarse states, coarse states, classes) of each pair of the network
-    posterior  from which the page computes intervals for any evidence; None for one that is too large
-    ends       then: (rows, classes, 2) the ends of the intervals of the rows, in steps of 1 / 65535
+    ends       (rows, classes, 2) the ends of the intervals of the rows, in steps of 1 / 65535; None of many rows
     """
     posterior, network = clf.posterior_, clf.model_
     if posterior is None:
         return None
     pairs = network.pairs if network.kind == "effects" else ()
-    described = describe_posterior(posterior, room)
     return {
         "level": LEVEL,
         "reach": reach(LEVEL),
-        "method": posterior.kind,
-        "training": float(clf.class_count_.sum()),
         "mains": _deviations(clf, posterior, [(node,) for node in range(len(network.nodes) - 1)]),
         "pairs": _deviations(clf, posterior, list(pairs)),
-        "posterior": described,
-        "ends": None if described is not None or codes is None else _ends(clf, posterior, codes),
+        "ends": None if codes is None else _ends(clf, posterior, codes),
     }
-
-
-def with_bands(clf: TableClassifier, X: object, y: ArrayLike | None, rows: PageRows | None) -> TableClassifier:
-    """A model that has no bands, prepared from its training rows where these are the rows given; else as it is.
-
-    A fit on many rows has no folds, and trees have no spread between folds.
-    """
-    network = clf.model_
-    if y is None or rows is None or rows.class_codes is None:
-        return clf
-    if clf.posterior_ is not None or clf.edits_ or network.kind != "effects":
-        return clf
-    if (network.spreads and network.forest is None) or not is_training_table(clf, rows.codes, rows.class_codes):
-        return clf
-    with working("Preparing intervals"):
-        return copy(clf).prepare_intervals(X, y)
 
 
 def _deviations(clf: TableClassifier, posterior: AnyPosterior, terms: list[tuple[int, ...]]) -> str:
@@ -90,39 +59,3 @@ def _ends(clf: TableClassifier, posterior: AnyPosterior, codes: Codes) -> str | 
     interval = posterior.interval(codes, rule.log_posterior(codes), LEVEL, rule, n_training)
     packed = pack(np.round(np.stack([interval.lower, interval.upper], axis=2) * 65_535).astype(np.uint16))
     return packed if len(packed) <= MAX_BYTES else None
-
-
-def describe_posterior(posterior: AnyPosterior, room: int) -> dict[str, Json] | None:
-    """The posterior from which the page computes intervals for any evidence; None if it does not fit.
-
-    room  characters that it may take
-    """
-    match posterior:
-        case ReferencePosterior():
-            if posterior.factor.size * 8 / 3 > room:  # two bytes each in base 64; they hardly deflate
-                return None
-            described = _reference(posterior)
-        case DirichletPosterior():
-            described = {"rows": pack(np.concatenate([rows.ravel() for rows in posterior.rows]))}
-    return described if len(to_page_json(described)) <= room else None
-
-
-def _reference(posterior: ReferencePosterior) -> dict[str, Json]:
-    """The factor, each line (..., rank) in steps of 2**-15 of its largest: deviations are off by 1e-4 of themselves."""
-    factor, features, terms = posterior.factor, posterior.features, posterior.features.terms
-    steps = np.maximum(np.abs(factor).max(axis=-1), 1e-300) / 32_767
-    return {
-        "rank": factor.shape[-1],
-        "factor": pack(np.round(factor / steps[..., np.newaxis]).astype(np.int16)),
-        "steps": pack(steps),
-        "attributes": list(terms.attributes),
-        "pairs": [list(pair) for pair in terms.pairs],
-        "widths": [[main.shape[1], pair.shape[1]] for main, pair in zip(features.mains, features.paired, strict=True)],
-        "codes": terms.left.shape[2],
-        "splits": terms.splits.tolist(),
-        "left": pack(terms.left.astype(np.uint8)),
-        "cells": pack(np.concatenate([table.ravel() for table in (*features.mains, *features.paired)])),
-        "means": pack(features.means),
-        "scales": pack(features.scales),
-        "mean": pack(posterior.mean),
-    }

@@ -62,13 +62,6 @@ def brief(share: float) -> str:
     return "> 99 %" if 0.995 < share < 1 else f"{100 * share:.0f} %"
 
 
-def area(value: float | None) -> str:
-    """With three decimals at most; as `percent`, not 0 or 1 unless it is."""
-    if value is not None and 0 < value < 0.0005:
-        return "< 0.001"
-    return "> 0.999" if value is not None and 0.9995 < value < 1 else short(value)
-
-
 def short(value: float | None, digits: int = 3) -> str:
     """So many significant digits, without exponents where numbers are of everyday size."""
     if value is None:

@@ -1,12 +1,11 @@
-"""The model in sentences: how it was learnt, and a model card made of what is on the page."""
+"""The model in sentences: a model card made of what is on the page."""
 
 from __future__ import annotations
 
 import datetime
 import os
 import platform
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from hashlib import file_digest
 from importlib.metadata import version
 from pathlib import Path
@@ -14,17 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from tanager.additive.model import AdditiveTrace, AnyModel
+from tanager.additive.model import AnyModel
 from tanager.classifiers.base import TableClassifier
-from tanager.parameters.protocol import ParameterTrace
 from tanager.report.json_page import Json, number, percent, plural
 from tanager.report.model_section import shown_strength
 from tanager.version import __version__
 
 MAX_CLASSES_NAMED = 6
 FEW_OF_A_CLASS = 30
-MAX_STEPS_LISTED = 500
-NAMES_LISTED = 12
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 NOT_GIVEN = "Not given."
 
@@ -50,18 +46,19 @@ class About:
 
     def describe(self, clf: TableClassifier) -> dict[str, Json]:
         """Title, class, date, and the rows and columns that the model was learnt from."""
-        target = clf.model_.nodes[-1]
+        target, kind = clf.model_.nodes[-1], what_it_is(clf.model_)
         counts = clf.class_count_
         return {
             "title": f"Predicting {target}" if self.title is None else self.title,
             "target": target,
-            "model": what_it_is(clf.model_),
+            "model": kind[0].upper() + kind[1:],
             "hashes": [
-                [kind, _hash_of(path)]
-                for kind, path in (("model file", self.model), ("table", self.table))
+                [file, _hash_of(path)]
+                for file, path in (("model file", self.model), ("table", self.table))
                 if path is not None
             ],
-            "options": set_options(clf),
+            "options": [list(option) for option in set_options(clf)],
+            "sentences": list[Json](model_sentences(clf)),
             "date": self.date,
             "learnt_rows": number(float(counts.sum())),
             "columns": clf.n_features_in_,
@@ -80,107 +77,47 @@ def _hash_of(path: str | os.PathLike[str]) -> str:
 def what_it_is(model: AnyModel) -> str:
     """The kind of the model, in a line."""
     if model.kind == "effects":
-        return f"{model.summary[0].upper()}{model.summary[1:]}"
+        return model.summary
     n_edges = sum(1 for edge in model.edges if model.nodes[-1] not in edge)
     return f"Bayesian network: {plural(len(model.nodes) - 1, 'attribute')}, {plural(n_edges, 'edge')} between them"
 
 
-def set_options(clf: TableClassifier) -> list[Json]:
-    """[name, value] of the options that differ from the default; a seed of 0 is the default of the command."""
+def set_options(clf: TableClassifier) -> list[tuple[str, str]]:
+    """Name and value of the options that differ from the default; a seed of 0 is the default of the command."""
     default, options = type(clf)().get_params(deep=False), clf.get_params(deep=False)
     if options["random_state"] == 0:
         options.pop("random_state")
-    return [[name, _shown(value)] for name, value in options.items() if repr(value) != repr(default[name])]
+    return [(name, _shown(value)) for name, value in options.items() if repr(value) != repr(default[name])]
 
 
-def describe_learning(clf: TableClassifier) -> dict[str, Json]:
-    """Sentences, options that are not the default, versions, the structure's score and the steps that led to it."""
-    trace = clf.trace_
-    steps = () if isinstance(trace, AdditiveTrace) else trace.structure if clf.model_.kind == "tables" else ()
-    seconds = trace.seconds
-    minutes = f" ({seconds / 60:.0f} minutes)" if seconds is not None and seconds >= 120 else ""
-    return {
-        "classifier": type(clf).__name__,
-        "sentences": [
-            *network_sentences(clf.model_),
-            *trace_sentences(trace if isinstance(trace, AdditiveTrace) else trace.parameters),
-            *([] if seconds is None else [f"Learning took {seconds:.3g} s{minutes}."]),
-            clf.missing_rule_.sentence,
-        ],
-        "options": set_options(clf),
-        "versions": [
-            f"Tanager {__version__}",
-            f"Python {platform.python_version()}",
-            *(f"{name} {version(name)}" for name in LIBRARIES),
-        ],
-        "score": number(getattr(clf, "structure_score_", None)),
-        "n_steps": len(steps),
-        "steps": [[step.action, number(step.gain, 8), number(step.score, 10)] for step in steps[:MAX_STEPS_LISTED]],
-    }
+def model_sentences(clf: TableClassifier) -> list[str]:
+    """What the model consists of, how long the fit took, what a missing cell means, options set, and versions."""
+    seconds = clf.trace_.seconds
+    options = ", ".join(f"{name}={value}" for name, value in set_options(clf))
+    libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    return [
+        part_sentence(clf.model_),
+        *([] if seconds is None else [f"Learning took {seconds:.3g} s."]),
+        clf.missing_rule_.sentence,
+        f"Options that were set: {options}." if options else "All options have their defaults.",
+        f"Written with Tanager {__version__}, Python {platform.python_version()}, {libraries}.",
+    ]
 
 
-def network_sentences(network: AnyModel) -> list[str]:
-    """The kind of the model, and its parts."""
+def part_sentence(network: AnyModel) -> str:
+    """The parts of the model."""
     target = network.nodes[-1]
     if network.kind != "effects":
-        return [f"P({target} | row) follows from a table of probabilities for each attribute given its parents."]
+        return f"P({target} | row) follows from a table of probabilities for each attribute given its parents."
     shown = shown_strength(network) > 0
     n_mains, n_pairs = int(shown[: len(network.mains)].sum()), int(shown[len(network.mains) :].sum())
     parts = [f"{plural(n_mains, 'effect')} of one attribute"] if n_mains else []
     parts += [f"{plural(n_pairs, 'effect')} of two attributes together"] if n_pairs else []
     parts += [plural(len(network.forest.roots), "boosted tree")] if network.forest is not None else []
-    sums = f"The model gives every row the base rate of {target}: no attribute is informative."
-    if parts:
-        listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-        sums = f"The model adds up log odds of {target}: {listed}."
-    return [sums]
-
-
-def trace_sentences(trace: ParameterTrace) -> list[str]:
-    """The trace of the learner, in words; nested traces too."""
-    sentences = []
-    for entry in fields(trace):
-        value = getattr(trace, entry.name)
-        if isinstance(value, ParameterTrace):
-            sentences += trace_sentences(value)
-        elif (words := SENTENCES.get(entry.name)) is not None and (sentence := words(value)):
-            sentences.append(sentence)
-    return sentences
-
-
-def _validated(tried: tuple[tuple[str, float], ...]) -> str:
-    if len(tried) < 2:
-        return ""
-    best, loss = min(tried, key=lambda each: each[1])
-    return f"Cross-validation tried {len(tried)} settings; the best has a validation loss of {loss:.4g} ({best})."
-
-
-def _held_out(tried: tuple[tuple[object, float], ...]) -> str:
-    losses = [loss for _, loss in tried]
-    if len(losses) < 2:
-        return ""
-    return (
-        f"How strongly the effects shrink was chosen among {len(tried)} settings by the loss on rows held out: "
-        f"{min(losses):.4g} with the best, {max(losses):.4g} with the worst."
-    )
-
-
-def _zero(names: tuple[str, ...]) -> str:
-    of = plural(len(names), "attribute")
-    return f"The effects of {of} are exactly zero: {_first(names, NAMES_LISTED)}." if names else ""
-
-
-SENTENCES: dict[str, Callable[[Any], str]] = {
-    "held_out": _held_out,
-    "zero_attributes": _zero,
-    "tree_share": lambda weight: (
-        f"Boosted trees have a weight of {100 * weight:.0f} %: they improve the log-loss in cross-validation."
-        if weight > 0
-        else ""
-    ),
-    "validation_losses": _validated,
-}
-"""By the name of an entry of a trace: a sentence about it, or "" for none."""
+    if not parts:
+        return f"The model gives every row the base rate of {target}: no attribute is informative."
+    listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return f"The model adds up log odds of {target}: {listed}."
 
 
 def make_card(content: dict[str, Any]) -> dict[str, Json]:
@@ -191,8 +128,11 @@ def make_card(content: dict[str, Any]) -> dict[str, Json]:
         "Purpose": [about["purpose"] or NOT_GIVEN],
         "Responsible": [about["author"] or NOT_GIVEN],
         "Data": data_sentences(content),
-        "Model": [f"{about['model']}.", *content["learning"]["sentences"], *origin_sentences(about)],
-        "Quality": [*(content["event"] or {"words": []})["words"], *quality_sentences(quality)],
+        "Model": [
+            *(f"{about['model']}.", *about["sentences"]),
+            *(f"SHA-256 of the {kind}: {digest}." for kind, digest in about["hashes"]),
+        ],
+        "Quality": [*filter(None, [(content["event"] or {"words": ""})["words"]]), *quality_sentences(quality)],
         "Decision": [f"{about['decision']}."] if about["decision"] else [],
         "Limits": limit_sentences(content),
     }
@@ -205,13 +145,6 @@ def make_card(content: dict[str, Any]) -> dict[str, Json]:
         "sections": [[name, list(lines)] for name, lines in sections.items() if lines],
         "measures": [] if quality is None else quality["measures"],
     }
-
-
-def origin_sentences(about: dict[str, Any]) -> list[str]:
-    """The options that were set, and the hashes of the model's file and of the table's."""
-    options = ", ".join(f"{name}={value}" for name, value in about["options"])
-    sentences = [f"Options that were set: {options}." if options else "All options have their defaults."]
-    return [*sentences, *(f"SHA-256 of the {kind}: {digest}." for kind, digest in about["hashes"])]
 
 
 def data_sentences(content: dict[str, Any]) -> list[str]:
@@ -276,10 +209,6 @@ def card_markdown(card: dict[str, Any]) -> str:
             lines += ["| measure | this model | 95 % interval | base rate alone |", "| --- | --- | --- | --- |"]
             lines += [f"| {' | '.join(line)} |" for line in card["measures"]] + [""]
     return "\n".join([*lines, f"Written by Tanager {card['version']}.", ""])
-
-
-def _first(names: Sequence[str], most: int) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _shown(value: object) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import repeat
-from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
@@ -14,25 +13,19 @@ from tanager.additive.forest import Forest
 from tanager.additive.importance import class_odds, tree_mains
 from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array
-from tanager.classifiers.base import TableClassifier, term_strength
+from tanager.classifiers.base import TableClassifier, edge_strength, term_strength
 from tanager.edits.edit import model_digest
 from tanager.errors import MemoryLimitError
-from tanager.explain import explain
 from tanager.missing.rule import MissingRule
 from tanager.network.network import Network
-from tanager.plots.network import BOX_HEIGHT, Layout
-from tanager.report.data_section import PageRows
+from tanager.plots.effect_plots import bin_edges
+from tanager.plots.network import BOX_HEIGHT, Layout, node_strength, strongest_attributes, strongest_pairs
 from tanager.report.json_page import Json, number, pack, pack_rounded, rounded
 from tanager.structure.dag import Dag
-from tanager.table.schema import ColumnSchema, format_values
+from tanager.table.schema import format_values
 
 MANY_ATTRIBUTES, STRONGEST = 40, 30
 """Of more attributes than the first, the page shows the second many at first."""
-FEW_PAIRS = 12
-"""Pairs shown at first: so many, or as many as attributes are shown."""
-MAX_ROWS_AVERAGED, FEWEST_ROWS = 2_000, 30
-"""Rows, evenly spaced, that the accuracy without a term is measured on."""
-
 MAX_CURVES, MAX_BARS = 6, 8
 HARDLY, HARDLY_OF_LARGEST = 0.005, 0.001
 """Log odds, and a share of the strongest term: a term below both counts as one without effect."""
@@ -47,106 +40,99 @@ HEIGHT, CLASS_WIDTH = 36.0, 130.0
 PIXELS = HEIGHT / BOX_HEIGHT
 """For each inch of a `Layout`."""
 PAGE_WIDTH = 1_000.0
-RING_LINE, WIDEST_RING_LINE, LOWEST_RING = 44.0, 88.0, 330.0
-"""From line to line of a ring, at least and at most, and the height that a ring of few attributes is spread over."""
-AROUND_CLASS, NARROWEST_RING, ROUNDNESS = 80.0, 8.0, 0.42
-"""Between the class and what stands beside it; from the middle to a box at the top; half the width by the height."""
-
-Places = list[tuple[float, float]]
-"""The top left corner of each box, in pixels."""
 
 
 def describe_network(network: Network) -> dict[str, Json]:
     """Nodes with their states, parents and place, and all tables laid end to end in node order."""
-    places, widths = place_layers(network.nodes, network.dag), box_widths(network.nodes)
-    strengths = _edge_strengths(network)
-    nodes: list[Json] = [
-        {
-            **_describe_node(network, node, *places[node], widths[node]),
-            "strengths": None if strengths is None else list(strengths[node]),
-        }
-        for node in range(len(network.nodes))
-    ]
+    strengths: list[list[Json]] | None = None
+    kept: Sequence[int] = range(len(network.nodes) - 1)
+    try:
+        strength, kept = iter(edge_strength(network).tolist()), _first_shown(network)
+        strengths = [[number(next(strength), 4) for _ in parents] for parents in network.dag.parents]
+    except MemoryLimitError:  # summing out takes too much
+        pass
     return {
         "kind": "tables",
-        "nodes": nodes,
+        "nodes": list[Json](_describe_nodes(network, strengths)),
         "order": list(network.dag.order),
         "height": HEIGHT,
         "letters": LONGEST,
-        "part": None if strengths is None else _strongest_nodes(network, strengths),
+        "part": None if len(kept) == len(network.nodes) - 1 else _describe_part(network, kept, network.dag.edges),
         "tables": pack(np.concatenate([table.ravel() for table in network.tables])),
     }
 
 
-def _describe_node(network: AnyModel, node: int, x: float, y: float, width: float) -> dict[str, Json]:
-    """The values of a node, whatever kind of network it is in."""
-    column = network.columns[node]
-    return {
-        "name": column.name,
-        "kind": column.kind,
-        "states": [str(state) for state in column.states],
-        "cuts": list(column.cuts),
-        "cut_labels": None if column.unit == "number" else list(format_values(column.cuts, column.unit)),
-        "missing_state": column.missing_state,
-        "unit": column.unit,
-        "ordered": column.ordered,
-        "parents": list(network.dag.parents[node]),
-        "x": x,
-        "y": y,
-        "width": width,
-    }
+def _describe_nodes(network: AnyModel, strengths: Sequence[list[Json]] | None) -> list[dict[str, Json]]:
+    """The values of the nodes, whatever kind of network they are in; `strengths` are those of the edges into each."""
+    places, widths = place_boxes(network.nodes, network.dag), box_widths(network.nodes)
+    return [
+        {
+            "name": column.name,
+            "kind": column.kind,
+            "states": [str(state) for state in column.states],
+            "cuts": list(column.cuts),
+            "cut_labels": None if column.unit == "number" else list(format_values(column.cuts, column.unit)),
+            "missing_state": column.missing_state,
+            "unit": column.unit,
+            "ordered": column.ordered,
+            "parents": list(network.dag.parents[node]),
+            "strengths": None if strengths is None else strengths[node],
+            "x": places[node][0],
+            "y": places[node][1],
+            "width": widths[node],
+        }
+        for node, column in enumerate(network.columns)
+    ]
 
 
-def _edge_strengths(network: Network) -> list[list[float]] | None:
-    """Information in nats along the edges into each node; None where summing out would not fit in memory."""
-    try:
-        strength = iter(explain(network).edge_strength.tolist())
-    except MemoryLimitError:
-        return None
-    return [[float(f"{next(strength):.4g}") for _ in parents] for parents in network.dag.parents]
+def _first_shown(network: AnyModel) -> Sequence[int]:
+    """The attributes that are drawn at first: of many, the strongest."""
+    n_attributes = len(network.nodes) - 1
+    if n_attributes <= MANY_ATTRIBUTES:
+        return range(n_attributes)
+    return strongest_attributes(node_strength(network)[:-1], STRONGEST)
 
 
-def _strongest_nodes(network: Network, strengths: list[list[float]]) -> dict[str, Json] | None:
-    """The strongest attributes, each with its parents, and the class, in a layout of their own; None if all are few."""
-    target = len(network.nodes) - 1
-    if target <= MANY_ATTRIBUTES:
-        return None
-    chosen: set[int] = set()
-    for node in sorted(range(target), key=lambda node: -sum(strengths[node])):
-        joined = chosen.union({node}, network.dag.parents[node]) - {target}
-        chosen = joined if len(joined) <= STRONGEST else chosen
-    kept = [*sorted(chosen), target]
-    place = {node: k for k, node in enumerate(kept)}
-    dag = Dag(tuple(tuple(place[p] for p in network.dag.parents[node] if p in place) for node in kept))
-    places = place_layers([network.nodes[node] for node in kept], dag)
-    return {"nodes": list(kept), "x": [x for x, _ in places], "y": [y for _, y in places]}
+def _describe_part(network: AnyModel, kept: Sequence[int], edges: Iterable[tuple[int, int]]) -> dict[str, Json]:
+    """The attributes kept and the class, joined by the edges between them, in a layout of their own."""
+    nodes = [*kept, len(network.nodes) - 1]
+    here = {node: k for k, node in enumerate(nodes)}
+    parents: list[list[int]] = [[] for _ in nodes]
+    for parent, child in edges:
+        if parent in here and child in here:
+            parents[here[child]].append(here[parent])
+    places = place_boxes([network.nodes[node] for node in nodes], Dag(tuple(map(tuple, parents))))
+    return {"nodes": list[Json](nodes), "x": [x for x, _ in places], "y": [y for _, y in places]}
 
 
 def describe_effects(network: AdditiveModel) -> dict[str, Json]:
     """Nodes, pairs, and arrays laid end to end: the effects, and the deviations that are drawn."""
-    strength = shown_strength(network).tolist()
-    mains, pairs = strength[: len(network.mains)], strength[len(network.mains) :]
-    links = dict(zip(network.pairs, pairs, strict=True))
-    places, widths = place_ring(network.nodes, ring_order(mains, links)), box_widths(network.nodes)
+    strength = [number(each, 6) for each in shown_strength(network).tolist()]
+    links = dict(zip(network.pairs, strength[len(network.mains) :], strict=True))
     target = len(network.nodes) - 1
-    nodes: list[Json] = []
-    for node, column in enumerate(network.columns):
-        entry = _describe_node(network, node, *places[node], widths[node])
-        strengths = [mains[node] if parent == target else links[parent, node] for parent in network.dag.parents[node]]
-        entry["strengths"] = [number(strength, 6) for strength in strengths]
-        if node != target:
-            entry["importance"] = number(mains[node], 6)
-            entry["coarse"] = [str(state) for state in column.coarse.states]
-            entry["groups"] = column.coarse_codes[:-1].tolist()  # the coarse state of each state
-        nodes.append(entry)
+    strengths: list[list[Json]] = [
+        [strength[node] if parent == target else links[parent, node] for parent in parents]
+        for node, parents in enumerate(network.dag.parents)
+    ]
+    nodes = _describe_nodes(network, strengths)
+    for entry, column, main in zip(nodes, network.columns[:-1], strength, strict=False):
+        entry["importance"] = main
+        entry["coarse"] = [str(state) for state in column.coarse.states]
+        entry["groups"] = column.coarse_codes[:-1].tolist()  # the coarse state of each state
+    kept = _first_shown(network)
+    pairs = strongest_pairs(network, kept)
+    part = None
+    if len(kept) < target or len(pairs) < len(links):
+        edges = [*((target, node) for node in kept), *(network.pairs[pair] for pair in pairs)]
+        part = {**_describe_part(network, kept, edges), "pairs": list[Json](pairs)}
     return {
         "kind": "effects",
-        "nodes": nodes,
-        "pairs": [[*pair, number(strength, 6)] for pair, strength in links.items()],
+        "nodes": list[Json](nodes),
+        "pairs": [[*pair, strength] for pair, strength in links.items()],
         "has_spreads": any(bool(np.any(spread)) for spread in network.spreads),  # those of trees alone are zero
         "height": HEIGHT,
         "letters": LONGEST,
-        "part": _strongest_pairs(network, mains, pairs),
+        "part": part,
         **describe_numbers(network),
         "trees": None if network.forest is None else describe_trees(network.forest),
         "drawn": pack(np.concatenate([np.empty(0), *map(np.ravel, network.spreads)]).astype(np.float32)),
@@ -187,32 +173,6 @@ def describe_trees(forest: Forest) -> dict[str, Json]:
     }
 
 
-def _strongest_pairs(network: AdditiveModel, mains: list[float], pairs: list[float]) -> dict[str, Json] | None:
-    """The strongest attributes, alone and in pairs, and their strongest pairs; None if there are no others."""
-    target = len(network.nodes) - 1
-    weights = np.array(mains)
-    for (parent, child), strength in zip(network.pairs, pairs, strict=True):
-        weights[[parent, child]] += strength / 2
-    kept = np.arange(target)
-    if target > MANY_ATTRIBUTES:
-        kept = np.sort(np.argsort(-weights, kind="stable")[:STRONGEST])
-    here = set(kept.tolist())
-    ranked = sorted(range(len(pairs)), key=lambda pair: -pairs[pair])
-    chosen = sorted([pair for pair in ranked if here.issuperset(network.pairs[pair])][: max(FEW_PAIRS, len(kept))])
-    if len(kept) == target and len(chosen) == len(pairs):
-        return None
-    place = {node: k for k, node in enumerate(kept.tolist())}
-    links = {(place[network.pairs[k][0]], place[network.pairs[k][1]]): pairs[k] for k in chosen}
-    names = [network.nodes[node] for node in (*place, target)]
-    places = place_ring(names, ring_order([mains[node] for node in place], links))
-    return {
-        "nodes": [*place, target],
-        "x": [x for x, _ in places],
-        "y": [y for _, y in places],
-        "pairs": list(chosen),
-    }
-
-
 def describe_missing(rule: MissingRule) -> dict[str, Json]:
     """The rule for missing values: its name, its words, and its numbers, arrays of which are packed."""
 
@@ -225,7 +185,7 @@ def describe_missing(rule: MissingRule) -> dict[str, Json]:
     return {"meaning": rule.name, "words": rule.sentence, **packed(rule.constants())}
 
 
-def describe_drivers(clf: TableClassifier, rows: PageRows | None, shown: int) -> dict[str, Json]:
+def describe_drivers(clf: TableClassifier, shown: int) -> dict[str, Json]:
     """The terms that are not zero, the strongest first, as `explain` ranks them.
 
     shown   the class whose chance is given
@@ -233,41 +193,20 @@ def describe_drivers(clf: TableClassifier, rows: PageRows | None, shown: int) ->
     unit    of `change`: "log odds", the root mean square of what the term adds to the log odds of a class against the
             others; or "bits", the mutual information of attribute and class in a network of tables (`term_strength`)
     chance  of the class, for an average row, where the term lowers it most and where it raises it most; None of tables
-    lost    accuracy on the rows with the term, less that without it; None without classes
     """
     network = clf.model_
     effects = network.kind == "effects"
     changes = shown_strength(network) / (1.0 if effects else np.log(2))
-    lost, n_rows = accuracy_lost(network, rows)
     names = [network.term_name(term) for term in network.terms]
     ranked = sorted(range(len(names)), key=lambda term: (-changes[term], names[term]))
     base = float(clf.class_count_[shown] / clf.class_count_.sum())
     chances = term_chances(network, shown, base) if network.kind == "effects" else list(repeat(None, len(names)))
     return {
         "unit": "log odds" if effects else "bits",
-        "n_rows": n_rows,
         "terms": [
-            {"name": names[k], "change": number(changes[k]), "chance": chances[k], "lost": lost[k]}
-            for k in ranked
-            if changes[k] > 0
+            {"name": names[k], "change": number(changes[k]), "chance": chances[k]} for k in ranked if changes[k] > 0
         ],
     }
-
-
-def accuracy_lost(network: AnyModel, rows: PageRows | None) -> tuple[list[float | None], int]:
-    """Of each effect, and the number of rows, evenly spaced, that it was measured on; None of tables and of few rows.
-
-    A missing value counts with its expected effect: averaging over its values takes minutes for all effects.
-    """
-    labels = None if rows is None else rows.class_codes
-    if network.kind != "effects" or rows is None or labels is None or len(labels) < FEWEST_ROWS:
-        return list(repeat(None, len(network.terms))), 0
-    every = -(-len(labels) // MAX_ROWS_AVERAGED)
-    codes, truth = rows.codes[::every], labels[::every]
-    logs = network.log_joint(codes)
-    right = float((logs.argmax(axis=1) == truth).mean())
-    without = (float(((logs - effect).argmax(axis=1) == truth).mean()) for effect in network.effects(codes))
-    return [right - each for each in without], len(codes)
 
 
 def chance(base: float, odds: Array) -> Array:
@@ -306,27 +245,20 @@ def _describe_curve(network: AdditiveModel, node: int, odds: Array, base: float,
     chances = chance(base, odds)
     states = list(range(len(odds)))
     steps = column.kind == "numeric" and len(column.cuts) >= FEW_BINS
+    edges = bin_edges(column) if steps else np.empty(0)
     if not steps and len(states) > MAX_BARS:
         states = sorted(np.argsort(-shares * odds**2, kind="stable")[:MAX_BARS].tolist())
     return {
         "name": column.name,
         "chance": [number(chances.min()), number(chances.max())],
         "widest": number(widest, 4),
-        "edges": bin_places(column) if steps else None,
+        "edges": [number(place, 5) for place in (edges - edges[0]) / np.ptp(edges)] if steps else None,
         "ends": list(format_values([column.cuts[0], column.cuts[-1]], column.unit)) if steps else None,
         "more": len(odds) - len(states),
         "states": [
             [str(column.states[k]), number(odds[k], 4), number(chances[k]), number(shares[k], 4)] for k in states
         ],
     }
-
-
-def bin_places(column: ColumnSchema) -> list[Json]:
-    """Where the bins of a number begin and end, from 0 to 1; those at the ends reach a twelfth beyond the cuts."""
-    cuts = np.array(column.cuts, dtype=np.float64)
-    pad = (cuts[-1] - cuts[0]) / 12 or 1.0
-    edges = np.concatenate([[cuts[0] - pad], cuts, [cuts[-1] + pad]])
-    return [number(place, 5) for place in (edges - edges[0]) / (edges[-1] - edges[0])]
 
 
 def box_widths(names: Sequence[str]) -> list[float]:
@@ -336,8 +268,11 @@ def box_widths(names: Sequence[str]) -> list[float]:
     return widths
 
 
-def place_layers(names: Sequence[str], dag: Dag) -> Places:
-    """Each node below its parents, as `plot_network` draws it; a class without parents is alone at the top."""
+def place_boxes(names: Sequence[str], dag: Dag) -> list[tuple[float, float]]:
+    """The top left corner of each box, in pixels, as `plot_network` draws it: each node below its parents.
+
+    A class without parents is alone at the top.
+    """
     widths = box_widths(names)
     target = len(names) - 1
     inches = {node: width / PIXELS for node, width in enumerate(widths)}
@@ -347,44 +282,3 @@ def place_layers(names: Sequence[str], dag: Dag) -> Places:
         ((layout.places[node][0] + layout.width / 2) * PIXELS - width / 2, -layout.places[node][1] * PIXELS)
         for node, width in enumerate(widths)
     ]
-
-
-def place_ring(names: Sequence[str], order: Sequence[int]) -> Places:
-    """The class, the last, in the middle; attributes around it, clockwise from the top right; no two boxes overlap."""
-    widths = box_widths(names)
-    n_lines = max(1, ceil(len(order) / 2))
-    step = max(RING_LINE, min(WIDEST_RING_LINE, LOWEST_RING / n_lines))
-    half = max(widths[-1] / 2 + AROUND_CLASS, ROUNDNESS * n_lines * step)
-    places = [(-widths[-1] / 2, (n_lines - 1) / 2 * step)] * len(widths)
-    for place, node in enumerate(order):
-        right = place < n_lines
-        line = place if right else 2 * n_lines - 1 - place
-        x = max(NARROWEST_RING, half * sqrt(1 - ((2 * line + 1) / n_lines - 1) ** 2))
-        places[node] = (x if right else -x - widths[node], line * step)
-    left = min(x for x, _ in places)
-    return [(x - left, y) for x, y in places]
-
-
-def ring_order(weights: Sequence[float], links: Mapping[tuple[int, int], float]) -> list[int]:
-    """The attributes so that strongly linked ones are near each other.
-
-    The heaviest goes first; then always the one with the strongest link to an attribute already there, the latest of
-    them first; where no link leads on, the heaviest that is left.
-    """
-    beside: list[dict[int, float]] = [{} for _ in weights]
-    for (one, other), strength in links.items():
-        beside[one][other] = beside[other][one] = strength
-    waiting = dict.fromkeys(sorted(range(len(weights)), key=lambda node: (-weights[node], node)))
-    order: list[int] = []
-    path: list[int] = []
-    while waiting:
-        while path and not any(node in waiting for node in beside[path[-1]]):
-            path.pop()
-        following = next(iter(waiting))
-        if path:
-            near = beside[path[-1]]
-            following = max((node for node in near if node in waiting), key=lambda node: (near[node], -node))
-        del waiting[following]
-        path.append(following)
-        order.append(following)
-    return order

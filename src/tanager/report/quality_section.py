@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
-from scipy.stats import entropy
+from scipy.stats import entropy, norm, rankdata
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from tanager.arrays import Array, Codes, Places
@@ -26,7 +26,6 @@ from tanager.metrics import (
     areas_under_roc,
     log_true,
     measure_calibration,
-    most_missed,
     one_hot,
 )
 from tanager.metrics.basic import confusion_matrix
@@ -44,8 +43,6 @@ HARDLY_DECIDED = 1e-9
 FEWEST_IN_GROUP = 30
 LEVEL = 0.05
 """The probability that, of a model whose losses are the same everywhere, any group at all is listed."""
-FEWEST_SHUFFLES, MOST_SHUFFLES, BATCH = 199, 999, 50
-CELLS_IN_ALL_SHUFFLES = 150_000_000
 MAX_MISTAKES = 300
 MAX_GROUPS = 10
 
@@ -64,11 +61,6 @@ class JudgedRows:
     @property
     def class_codes(self) -> Places:
         return self.quality.predictions.class_codes.astype(np.intp)
-
-    @property
-    def losses(self) -> Array:
-        """-log P(true class) of each prediction, in nats."""
-        return -log_true(self.probabilities, self.class_codes)
 
 
 def judge_rows(clf: TableClassifier, X: object, rows: PageRows | None, quality: Quality | None) -> JudgedRows | None:
@@ -150,7 +142,7 @@ def describe_quality(quality: Quality, decision: Decision | None = None) -> dict
     n_classes = len(quality.classes)
     truth = one_hot(class_codes, n_classes)
     counted = CountedRows.of(quality)
-    weights = None if counted.are_all else counted.weights[: len(class_codes)]
+    weights = None if (counted.weights == 1.0).all() else counted.weights[: len(class_codes)]
     calibrated = measure_calibration(proba, class_codes, quality.classes)
     areas = areas_under_roc(proba, class_codes)
     return {
@@ -179,25 +171,10 @@ def describe_quality(quality: Quality, decision: Decision | None = None) -> dict
 
 
 def describe_event(quality: Quality, decided: dict[str, Json] | None) -> dict[str, Json]:
-    """The event: of 100 cases those found, of 100 alarms those right, of 100 rows the cases, each with its interval.
-
-    Of many classes without an event `missed` has those of which the smallest share is found.
-    """
+    """The event, and in words how many of its cases are found; of many classes without one those missed most often."""
     if decided is not None:
         quality = replace(quality, confusion=np.array(decided["confusion"]))
-    event, line = quality.of_event(), event_line(quality)
-    words: list[Json] = [line] if line else []
-    if event is None:
-        missed = [[str(quality.classes[k]), *_share(share)] for k, share in most_missed(quality.confusion)]
-        return {"code": None, "words": words, "missed": list[Json](missed)}
-    described: dict[str, Json] = {"code": quality.event_code, "words": words, "missed": []}
-    described |= {"label": str(event.label), "rarer": event.rarer}
-    return described | {name: _share(getattr(event, name)) for name in ("found", "right", "cases")}
-
-
-def _share(share: Share) -> list[Json]:
-    """The share, of 100 or of the rows if they are fewer; its interval; the rows; and what the share is of."""
-    return [share.words, share.interval_words, share.part, share.whole, share.of]
+    return {"code": quality.event_code, "words": event_line(quality)}
 
 
 def _curves(
@@ -253,11 +230,6 @@ class CountedRows:
             [(quality.confusion / np.maximum(kept, 1))[truth, said], quality.confusion[tuple(cells.T)]]
         )
         return cls(np.concatenate([proba, hardly]), np.concatenate([truth, cells[:, 0]]), weights)
-
-    @property
-    def are_all(self) -> bool:
-        """Whether every row judged is here."""
-        return bool((self.weights == 1.0).all())
 
 
 def describe_thresholds(
@@ -332,15 +304,6 @@ def describe_decision(decision: Decision | None, quality: Quality) -> dict[str, 
     }
 
 
-@dataclass(frozen=True)
-class Group:
-    """Rows that have one state, coarse if there are two granularities, of one attribute."""
-
-    attribute: int
-    state: str
-    rows: NDArray[np.intp]
-
-
 def describe_failures(clf: TableClassifier, rows: PageRows | None, judged: JudgedRows | None) -> dict[str, Json]:
     """Examples, mistakes and groups, where it is known which row each prediction is of.
 
@@ -371,48 +334,54 @@ def describe_row(judged: JudgedRows, rows: PageRows, k: int) -> list[Json]:
 
 
 def describe_groups(columns: tuple[ColumnSchema, ...], codes: Codes, judged: JudgedRows) -> dict[str, Json]:
-    """Groups whose mean loss is higher than that of all rows by more than chance, the worst first, at most ten.
+    """Groups whose loss is higher than that of the other rows by more than chance, the most certain first, at most ten.
 
-    Every state of every attribute with at least FEWEST_IN_GROUP rows, and as many others, is a group. Chance is what
-    shuffling the losses over the rows does to the largest deviation of any group (Westfall and Young 1993), so that all
-    groups together are listed by mistake in LEVEL of all tables. A group whose classes are more balanced has a higher
-    loss at the same skill; it is listed only if its loss, as a share of that of its own base rate, is higher too.
+    Every coarse state of every attribute with at least FEWEST_IN_GROUP rows, and as many others, is a group; missing
+    values are one more state. The test is Wilcoxon's rank sum, its p value multiplied by the number of groups. A group
+    whose classes are more balanced has a higher loss at the same skill; it is listed only if its mean loss, as a share
+    of that of its own base rate, is higher too.
     """
     assert judged.rows is not None
-    losses, truth = judged.losses, judged.class_codes
-    right = judged.probabilities.argmax(axis=1) == truth
-    groups = make_groups(columns, codes[judged.rows])
-    observed, p_values = compare_groups(groups, losses)
-    found: list[Json] = []
-    for k in np.argsort(-observed, kind="stable"):
-        group = groups[k]
-        inside = np.zeros(len(losses), dtype=bool)
-        inside[group.rows] = True
-        (share, base), (rest_share, rest_base) = (base_rate_of(truth[rows]) for rows in (inside, ~inside))
-        loss, rest_loss = float(losses[inside].mean()), float(losses[~inside].mean())
-        if observed[k] <= 0 or p_values[k] > LEVEL or loss * rest_base <= rest_loss * base:
-            continue
-        found.append(
-            {
-                "attribute": columns[group.attribute].name,
-                "state": group.state,
-                "rows": len(group.rows),
-                "loss": number(loss),
-                "base_loss": number(base),
-                "rest_loss": number(rest_loss),
-                "accuracy": number(right[inside].mean()),
-                "base_accuracy": number(share),
-                "rest_accuracy": number(right[~inside].mean()),
-                "rest_base_accuracy": number(rest_share),
-                "p": number(p_values[k]),
-            }
-        )
+    losses, truth = -log_true(judged.probabilities, judged.class_codes), judged.class_codes  # in nats
+    right, ranks, n_rows = judged.probabilities.argmax(axis=1) == truth, rankdata(losses), len(losses)
+    tested = 0
+    found: list[dict[str, Any]] = []
+    for attribute, column in enumerate(columns):
+        coarse = column.coarse_codes[codes[judged.rows, attribute].astype(np.intp)]
+        for state, name in enumerate([*map(str, column.coarse.states), "missing"]):
+            inside = coarse == state
+            size = int(inside.sum())
+            if not FEWEST_IN_GROUP <= size <= n_rows - FEWEST_IN_GROUP:
+                continue
+            tested += 1
+            deviation = ranks.std() * np.sqrt((n_rows - size) / (size * (n_rows - 1.0)))
+            p = float(norm.sf((ranks[inside].mean() - ranks.mean()) / max(deviation, 1e-9)))
+            (share, base), (rest_share, rest_base) = (base_rate_of(truth[rows]) for rows in (inside, ~inside))
+            loss, rest_loss = float(losses[inside].mean()), float(losses[~inside].mean())
+            if p <= LEVEL and loss > rest_loss and loss * rest_base > rest_loss * base:
+                found.append(
+                    {
+                        "attribute": column.name,
+                        "state": name,
+                        "rows": size,
+                        "loss": loss,
+                        "base_loss": base,
+                        "accuracy": float(right[inside].mean()),
+                        "base_accuracy": share,
+                        "rest_accuracy": float(right[~inside].mean()),
+                        "rest_base_accuracy": rest_share,
+                        "p": p,
+                    }
+                )
+    listed = sorted(
+        (each for each in found if each["p"] * tested <= LEVEL), key=lambda each: (each["p"], -each["loss"])
+    )
     return {
-        "tested": len(groups),
+        "tested": tested,
         "fewest": FEWEST_IN_GROUP,
         "level": LEVEL,
-        "more": max(0, len(found) - MAX_GROUPS),
-        "found": found[:MAX_GROUPS],
+        "more": max(0, len(listed) - MAX_GROUPS),
+        "found": [{**each, "p": each["p"] * tested} for each in listed[:MAX_GROUPS]],
     }
 
 
@@ -420,44 +389,3 @@ def base_rate_of(class_codes: Places) -> tuple[float, float]:
     """The share of the most frequent class, and the log-loss of the shares of all classes (their entropy)."""
     shares = np.bincount(class_codes) / len(class_codes)
     return float(shares.max()), float(entropy(shares))
-
-
-def make_groups(columns: tuple[ColumnSchema, ...], codes: Codes) -> list[Group]:
-    """Of every attribute, in its coarse states and with missing values as one more."""
-    n_rows = len(codes)
-    groups = []
-    for attribute, column in enumerate(columns):
-        coarse = column.coarse_codes[codes[:, attribute].astype(np.intp)]
-        names = [*map(str, column.coarse.states), "missing"]
-        for state, count in enumerate(np.bincount(coarse, minlength=len(names))):
-            if FEWEST_IN_GROUP <= count <= n_rows - FEWEST_IN_GROUP:
-                groups.append(Group(attribute, names[state], np.flatnonzero(coarse == state)))
-    return groups
-
-
-def compare_groups(groups: list[Group], losses: Array, seed: int = 0) -> tuple[Array, Array]:
-    """(n_groups,) how far each group is from all rows, and its p value, adjusted for all groups.
-
-    The first is the mean loss of the group less that of all rows, in standard deviations of a group of random rows; the
-    second the share of shufflings of the losses in which any group is as far, either way.
-    """
-    if not groups or losses.std() == 0.0:
-        return np.zeros(len(groups)), np.ones(len(groups))
-    n = len(losses)
-    sizes = np.array([len(group.rows) for group in groups])
-    members = np.concatenate([group.rows for group in groups])
-    ends = np.concatenate([[0], np.cumsum(sizes)])
-    means = csr_matrix((np.repeat(1.0 / sizes, sizes), members, ends), shape=(len(groups), n))
-    scale = losses.std() * np.sqrt((n - sizes) / (sizes * (n - 1.0)))
-    centred = losses - losses.mean()
-    observed = means @ centred / scale
-    random = np.random.default_rng(seed)
-    n_shuffles = int(np.clip(CELLS_IN_ALL_SHUFFLES // len(members), FEWEST_SHUFFLES, MOST_SHUFFLES))
-    as_far = np.ones(len(groups))  # the rows as they are count as one of the shufflings
-    for first in range(0, n_shuffles, BATCH):
-        batch = min(BATCH, n_shuffles - first)
-        shuffled = np.column_stack([random.permutation(centred) for _ in range(batch)])
-        farthest = np.abs(means @ shuffled / scale[:, np.newaxis]).max(axis=0)
-        # Sums in another order differ in their last bits.
-        as_far += (farthest >= np.abs(observed)[:, np.newaxis] - 1e-12).sum(axis=1)
-    return observed, as_far / (1 + n_shuffles)

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tanager.report.json_page import area, brief, cut, percent, plural, short, signed, to_page_json
+from tanager.metrics.quality import show
+from tanager.report.json_page import NO_VALUE, brief, cut, percent, plural, short, signed, to_page_json
 from tanager.report.model_section import chance
 
 SHARED_SCRIPTS = ("numbers", "inference", "averaging")
 """Those that exported models use too."""
 SCRIPTS = (
     "draw", "explain", "effects", "meanings", "state", "edits", "tables", "charts", "opening", "deciding", "printing",
-    "tree_shapes", "shapes", "edit_panel", "shape_cards", "graph", "intervals", "reference_model", "posteriors",
-    "evidence", "whatif", "changes", "columns", "main",
+    "tree_shapes", "shapes", "edit_panel", "shape_cards", "graph", "intervals", "evidence",
+    "whatif", "changes", "columns", "main",
 )  # fmt: skip
 SCRIPT_CONTENT = (
     "version", "network", "missing", "base", "rows", "quality", "decision", "decision_quality", "edits", "mistakes",
@@ -78,8 +79,6 @@ def _context(content: dict[str, Any]) -> dict[str, Any]:
     classes, shown = nodes[-1]["states"], content["base"]["shown"]
     n_rows = content["n_rows"]
     missing = sorted(((columns[k]["missing"], -k) for k in range(len(columns)) if columns[k]["missing"]), reverse=True)
-    steps = content["learning"]["steps"]
-    scored = all(after is not None for *_, after in steps)
     return {
         "classes": classes,
         "order": sorted(range(len(classes)), key=lambda k: -shares[k]),
@@ -100,7 +99,6 @@ def _context(content: dict[str, Any]) -> dict[str, Any]:
         "n_rows": n_rows,
         "n_missing": sum(count for count, _ in missing),
         "missing_shares": [(nodes[-k]["name"], count / n_rows, percent(count / n_rows)) for count, k in missing],
-        "steps": [[action, short(gain, 5), short(after, 8)] if scored else [action] for action, gain, after in steps],
     }
 
 
@@ -133,6 +131,11 @@ def _tiles(quality: dict[str, Any], lines: list[list[str]]) -> list[tuple[object
 def _class_rows(measured: list[dict[str, Any]], classes: list[str]) -> list[list[str]]:
     shares = ("sensitivity", "specificity", "positive_predictive_value", "negative_predictive_value")
     return [
-        [name, f"{each['support']:,}", *(percent(each[key]) for key in shares), area(each["auc"])]
+        [
+            name,
+            f"{each['support']:,}",
+            *(percent(each[key]) for key in shares),
+            NO_VALUE if each["auc"] is None else show("auc", each["auc"]),
+        ]
         for name, each in zip(classes, measured, strict=True)
     ]

@@ -20,9 +20,9 @@ from tanager.explain.explanation import baseline_words, log_base_rates
 from tanager.files.paths import OutputKind, atomic_write, begins_with, check_writable
 from tanager.metrics import Quality, event_code
 from tanager.report.data_section import PageRows, describe_data
-from tanager.report.intervals import describe_intervals, with_bands
-from tanager.report.json_page import Json, to_page_json
-from tanager.report.model_card import About, card_markdown, describe_learning, make_card
+from tanager.report.intervals import describe_intervals
+from tanager.report.json_page import Json
+from tanager.report.model_card import About, card_markdown, make_card
 from tanager.report.model_section import (
     describe_curves,
     describe_drivers,
@@ -44,10 +44,6 @@ from tanager.report.render import render
 from tanager.table.schema import Category
 from tanager.version import __version__
 
-ROOM_FOR_ALL = 2_700_000
-"""Characters of the content, with a posterior that answers for any evidence: with its scripts a page has 3 MB."""
-ROOM_FOR_POSTERIOR = 700_000
-"""Characters that a posterior may always take: of two classes it hardly has more."""
 PAGE = OutputKind(
     "a page of `tanager report`", begins_with(rb'<!doctype html>.*<meta name="generator" content="Tanager">')
 )
@@ -56,8 +52,6 @@ CARD_WRITERS: dict[str, Callable[[dict[str, Json]], str]] = {
     ".md": card_markdown,
     ".json": lambda card: json.dumps({"model_card": card}, indent=2, ensure_ascii=False) + "\n",
 }
-LARGE_PAGE = 3_000_000
-"""Bytes."""
 FRAME_HEIGHT = 800
 """Pixels of a page in a notebook."""
 
@@ -98,12 +92,6 @@ def write_page(
     return Path(path)
 
 
-def size_in_words(n_bytes: int) -> list[str]:
-    """A sentence about a page that is large."""
-    large = f"The page has {n_bytes / 1e6:.1f} MB, as the tables of the model are large; it may open slowly."
-    return [large] if n_bytes > LARGE_PAGE else []
-
-
 class Page(str):
     """The text of a page, which a notebook shows in a frame."""
 
@@ -134,7 +122,6 @@ def collect(
 ) -> dict[str, Json]:
     """The content of the page, ready for JSON; without `keep_rows` no row of the table is in it."""
     rows = None if X is None else PageRows.read(clf, X, y, numbers)
-    clf = with_bands(clf, X, y, rows)
     network = clf.model_
     if network.kind == "mixtures" or network.kind == "trees":
         raise OptionError(
@@ -158,8 +145,7 @@ def collect(
         "network": describe_network(network) if network.kind == "tables" else describe_effects(network),
         "missing": describe_missing(clf.missing_rule_),
         "base": {"log_rates": log_base_rates(clf).tolist(), "baseline": baseline_words(network), "shown": shown},
-        "learning": describe_learning(clf),
-        "drivers": describe_drivers(clf, rows, shown),
+        "drivers": describe_drivers(clf, shown),
         "shapes": describe_curves(network, shown, float(clf.class_count_[shown] / clf.class_count_.sum())),
         "n_rows": 0 if rows is None else rows.table.n_rows,
         "rows": None if rows is None or not keep_rows else rows.describe(wrong_rows(rows, judged)),
@@ -171,9 +157,8 @@ def collect(
         **describe_failures(clf, rows, judged),
         **checked,
     }
-    room = max(ROOM_FOR_POSTERIOR, ROOM_FOR_ALL - len(to_page_json(page)))
     codes = rows.codes[rows.on_page] if rows is not None and keep_rows else None
-    return {**page, "intervals": describe_intervals(clf, codes, room), "card": make_card(page)}
+    return {**page, "intervals": describe_intervals(clf, codes), "card": make_card(page)}
 
 
 def choose_event(clf: TableClassifier, quality: Quality | None, event: Category | None) -> int | None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
-import tempfile
-import threading
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar, cast
@@ -16,11 +13,10 @@ F = TypeVar("F", bound=Callable[..., object])
 
 _dispatchers: list[Any] = []
 """What numba made of each kernel."""
-_cache_setting = threading.Lock()
 
 
 def kernel(function: F) -> F:
-    """Compile for the user's own CPU on first call and keep the result on disk.
+    """Compile for the user's own CPU on first call and keep the result on disk, where numba can write.
 
     `nogil` lets our own threads run kernels side by side (`runtime.resources`); numba's `parallel=True` is slow to
     compile and its default threading layer aborts the process when two threads call it.
@@ -40,60 +36,18 @@ def _decorate(function: F, **options: Any) -> F:
     from numba import njit
 
     _announce_compilation()
-    options = {"nogil": True, **options}
     try:
-        if not _has_home() and not os.access(os.path.dirname(function.__code__.co_filename), os.W_OK):
-            raise RuntimeError("numba would make a folder called ~ in the working directory")
-        dispatcher = njit(cache=True, **options)(function)
+        dispatcher = njit(nogil=True, cache=_may_cache(function.__code__.co_filename), **options)(function)
     except RuntimeError:  # numba finds no directory to write to
-        dispatcher = _decorate_without_home(function, options)
+        dispatcher = njit(nogil=True, **options)(function)
     _dispatchers.append(dispatcher)
     return cast(F, dispatcher)
 
 
-def _decorate_without_home(function: Callable[..., object], options: dict[str, Any]) -> Any:
-    """Keep the result in a directory of temporary files, or nowhere if there is none."""
-    from numba import config as settings
-    from numba import njit
-
-    config: Any = settings
-    directory = _temporary_cache()
-    if directory is None:
-        return njit(**options)(function)
-    with _cache_setting:
-        # Numba asks for the directory when it decorates. Kernels of other libraries keep theirs.
-        before, config.CACHE_DIR = config.CACHE_DIR, directory
-        try:
-            return njit(cache=True, **options)(function)
-        except RuntimeError:
-            return njit(**options)(function)
-        finally:
-            config.CACHE_DIR = before
-
-
-def _has_home() -> bool:
-    return os.path.isabs(os.path.expanduser("~")) or "NUMBA_CACHE_DIR" in os.environ
-
-
-@lru_cache(maxsize=1)
-def _temporary_cache() -> str | None:
-    """A directory for this user's kernels among the temporary files; None if there is none that others cannot write to.
-
-    Numba runs what it finds in its cache, so a directory that somebody else made under this name is not used.
-    """
-    user = os.getuid() if hasattr(os, "getuid") else None
-    try:
-        path = os.path.join(tempfile.gettempdir(), "tanager-kernels" if user is None else f"tanager-kernels-{user}")
-        if not os.path.lexists(path):
-            os.mkdir(path, mode=0o700)
-        status = os.lstat(path)
-    except OSError:
-        return None
-    if not stat.S_ISDIR(status.st_mode):
-        return None
-    if user is not None and (status.st_uid != user or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)):
-        return None
-    return path
+def _may_cache(file: str) -> bool:
+    """Not where a user without a home runs an installed file: numba would make a folder called ~ where it works."""
+    has_home = os.path.isabs(os.path.expanduser("~")) or "NUMBA_CACHE_DIR" in os.environ
+    return has_home or os.access(os.path.dirname(file), os.W_OK)
 
 
 @lru_cache(maxsize=1)

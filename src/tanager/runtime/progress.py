@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 LONG = 1.0
 """Seconds after which work is long."""
+A_DAY = 86_400.0
+"""The time left is estimated from all steps of this many seconds."""
 
 _bars: list[Progress] = []
 """Those that are shown, or will be."""
@@ -38,19 +39,17 @@ def working(message: str, shown: bool = True) -> Iterator[Update]:
         return
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}")
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(escape(message), total=None, left="")
-    started = time.monotonic()
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=A_DAY)
+    task = bar.add_task(escape(message), total=None)
     timer = threading.Timer(LONG, bar.start)
     timer.daemon = True
     timer.start()
 
     def update(message: str, done: float = 0, total: float | None = None) -> None:
-        left = "" if total is None else time_left(time.monotonic() - started, done, total)
-        bar.update(task, description=escape(message), completed=done, total=total, left=left)
+        bar.update(task, description=escape(message), completed=done, total=total)
 
     token = _current.set(update)
     _bars.append(bar)
@@ -62,14 +61,6 @@ def working(message: str, shown: bool = True) -> Iterator[Update]:
         timer.cancel()
         timer.join()
         bar.stop()
-
-
-def time_left(seconds: float, done: float, total: float) -> str:
-    """How long the steps that are left may take, by what those done took; nothing before the first is done."""
-    if done <= 0 or total <= done:
-        return ""
-    left = seconds * (total - done) / done
-    return f"about {left:.0f} s left" if left < 90 else f"about {left / 60:.0f} min left"
 
 
 def say(message: str) -> None:

@@ -1,8 +1,7 @@
-"""Resources of the machine: threads over blocks of rows or attributes, memory that is left, Python's collector."""
+"""Resources of the machine: threads over blocks of rows or attributes, and memory that is left."""
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -160,19 +159,3 @@ def _lines(file: str) -> list[str]:
         return Path(file).read_text().splitlines() if file else []
     except OSError:
         return []
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Pause the collector of reference cycles, for code that makes tens of thousands of objects and no cycle.
-
-    A collection is due every few hundred new objects, and now and then a full one, which visits all objects of the
-    process: with torch imported, longer than it takes to fill 10,000 tables.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tanager.scores.acll import ACLL
-from tanager.scores.acll_constants import Line, dirichlet_line, sampled_line, uniform_line
+from tanager.scores.acll_constants import Line, dirichlet_line, uniform_line
 from tanager.scores.dirichlet import BD, K2, BDe, BDeu
 from tanager.scores.fcll import FCLL
 from tanager.scores.information import PairInformation, pair_information
@@ -46,6 +46,5 @@ __all__ = [
     "PairInformation",
     "dirichlet_line",
     "pair_information",
-    "sampled_line",
     "uniform_line",
 ]

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 
 import numpy as np
 
 from tanager.arrays import Array
 from tanager.counts.family import CountTable, Family
-from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.scores.acll_constants import dirichlet_slopes, uniform_beta
-from tanager.scores.by_shape import ByShape
-from tanager.scores.protocol import FamilyScore, check_between
+from tanager.scores.margins import ByShape
+from tanager.scores.protocol import check_between
 
 DEFAULT_PSEUDO_COUNT = {"optimum": 5.0, "frequency": 0.5, "pooled": 0.5}
 
 
-class ACLL(ByShape, FamilyScore):
+class ACLL(ByShape):
     """sum w_jck log(p_jck / sum_k p_jck), w_jck = alpha N_jck + beta (N_j*k - N_jck) (aCLL 2013, eq. 28).
 
     The class node's w_c = alpha N_c + beta (N - N_c) alike.
@@ -27,9 +25,6 @@ class ACLL(ByShape, FamilyScore):
                   "uniform"; "dirichlet" with parameters a, ..., a, b; or "asymmetric", the same with a + 1 for the
                   row's own class (eq. 23). alpha = 1 + beta for the first two, which are symmetric
     a, b          of the Dirichlet distribution; b is by default N, the rows counted
-    beta, alpha   in place of an assumption, those of any other law (theorem 3.2; `sampled_line` finds them). alpha is
-                  by default 1 + beta, as it is for symmetric laws
-    gamma         N gamma is added to the class node's term; 0 leaves the constant out
     at            the parameters: "optimum", p = max(w, pseudo_count), which maximise the score (theorem 3.8);
                   "frequency", p = N_jck + pseudo_count; or "pooled", the aCLL of fCLL 2011 (eq. 13, section 4.4), with
                   the beta of two classes, a class c and all others pooled: alpha N_jck log theta_jck +
@@ -48,18 +43,12 @@ class ACLL(ByShape, FamilyScore):
         b: float | None = None,
         pseudo_count: float | None = None,
         at: str = "optimum",
-        beta: float | None = None,
-        alpha: float | None = None,
-        gamma: float = 0.0,
     ) -> None:
         self.assumption = assumption
         self.a = a
         self.b = b
         self.pseudo_count = pseudo_count
         self.at = at
-        self.beta = beta
-        self.alpha = alpha
-        self.gamma = gamma
 
     def check_options(self) -> None:
         check_option("assumption", self.assumption, ["uniform", "dirichlet", "asymmetric"])
@@ -67,24 +56,12 @@ class ACLL(ByShape, FamilyScore):
         for name, value in (("a", self.a), ("b", self.b), ("pseudo_count", self.pseudo_count)):
             if value is not None or name == "a":
                 check_between("ACLL", name, value, 0)
-        check_between("ACLL", "gamma", self.gamma, -inf)
-        if self.beta is None and self.alpha is not None:
-            raise OptionError(f"ACLL: alpha={self.alpha!r} cannot be used without beta.", hint="give both, or neither.")
-        if self.beta is not None:
-            check_between("ACLL", "beta", self.beta, -inf)
-            if self.assumption != "uniform":
-                raise OptionError(f"ACLL: beta={self.beta!r} takes the place of assumption={self.assumption!r}.")
-            if self.alpha is not None:
-                check_between("ACLL", "alpha", self.alpha, float(self.beta))
 
     def stack_terms(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> Array:
         if self.at == "pooled":
-            terms = self._pooled_terms(tables, family, n_states)
-        else:
-            weights = self.weights(tables, family, n_states)
-            terms = np.asarray((weights * np.log(self.probabilities(tables, weights))).sum(axis=(-3, -2, -1)))
-        is_class = family.child == len(n_states) - 1
-        return terms + self.gamma * tables.sum(axis=(-3, -2, -1)) if is_class else terms
+            return self._pooled_terms(tables, family, n_states)
+        weights = self.weights(tables, family, n_states)
+        return np.asarray((weights * np.log(self.probabilities(tables, weights))).sum(axis=(-3, -2, -1)))
 
     def weights(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> Array:
         """w of tables (..., q, s, r), by which the logs of the parameters are multiplied.
@@ -127,8 +104,8 @@ class ACLL(ByShape, FamilyScore):
     def slopes(self, n_classes: int, rows: CountTable) -> tuple[Array, Array]:
         """alpha and beta for tables that counted so many rows; one value where they do not depend on them."""
         if self.assumption == "uniform":
-            beta = uniform_beta(n_classes) if self.beta is None else float(self.beta)
-            return np.asarray(1.0 + beta if self.alpha is None else float(self.alpha)), np.asarray(beta)
+            beta = np.asarray(uniform_beta(n_classes))
+            return 1.0 + beta, beta
         distinct, place = np.unique(rows, return_inverse=True)
         own = self.a + 1.0 if self.assumption == "asymmetric" else self.a
         slope_own, beta_of = dirichlet_slopes(n_classes, own, self.a, distinct if self.b is None else self.b)

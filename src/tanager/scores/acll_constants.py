@@ -94,25 +94,6 @@ def dirichlet_line(n_classes: int, own: float, others: float, b: float) -> Line:
     return Line(1.0 + slope_own, slope_other, float(gamma), float(digamma(own) - digamma(whole)), float(left))
 
 
-def sampled_line(u: ArrayLike, symmetric: bool = True) -> Line:
-    """The constants of any law, by regression on samples u (n_samples, n_classes) of it (aCLL 2013, algorithm 1).
-
-    The first column is the row's own class. A `symmetric` law has one slope for all classes (theorem 3.2); otherwise
-    the own class has one and the others share another.
-    """
-    logs = np.log(np.asarray(u, dtype=float))
-    share = logs[:, 0] - np.log(np.exp(logs).sum(axis=1))
-    own, others = logs[:, 0], logs[:, 1:].sum(axis=1)
-    ones = np.ones(len(logs))
-    if symmetric:
-        (beta, gamma), *_ = np.linalg.lstsq(np.column_stack([own + others, ones]), share - own, rcond=None)
-        alpha = 1.0 + beta
-    else:
-        (alpha, beta, gamma), *_ = np.linalg.lstsq(np.column_stack([own, others, ones]), share, rcond=None)
-    left = share - alpha * own - beta * others - gamma
-    return Line(float(alpha), float(beta), float(gamma), float(share.mean()), float(left @ left / len(left)))
-
-
 def _bracket_below_1(t: Array) -> Array:
     """Ein(t)/t - m(t) = sum_{k>=2} (-1)^k (k-1)/(k k!) t^(k-1); the difference itself loses its digits near zero."""
     k = np.arange(2, 20)

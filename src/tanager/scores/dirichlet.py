@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from tanager.scores.margins import MarginSums, Term
 from tanager.scores.protocol import FamilyScore, check_between
 
 
-class K2(MarginSums, FamilyScore):
+class K2(MarginSums):
     """Every Dirichlet parameter is 1 (Cooper and Herskovits 1992)."""
 
     score_equivalent = False
@@ -26,7 +26,7 @@ class K2(MarginSums, FamilyScore):
         return symmetric_dirichlet(1.0, n_states[family.child])
 
 
-class BDeu(MarginSums, FamilyScore):
+class BDeu(MarginSums):
     """Every Dirichlet parameter of a family is ess / (cells of its table) (Buntine 1991, Heckerman et al. 1995)."""
 
     score_equivalent = True
@@ -41,33 +41,19 @@ class BDeu(MarginSums, FamilyScore):
         return symmetric_dirichlet(self.ess / family.size(n_states), n_states[family.child])
 
 
-class PriorNetwork(Protocol):
-    """Whatever can say how probable the cells of a family's table were before the data came."""
-
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """Names, the class last."""
-        ...
-
-    def reordered(self, order: Sequence[int]) -> PriorNetwork:
-        """The same network, whose node k is node order[k] of this one."""
-        ...
-
-    def family_probabilities(self, family: Family, n_states: Sequence[int]) -> Array:
-        """Joint probabilities of parents and child, summing to 1, in the shape `Family.class_shape`."""
-        ...
-
-
 class BDe(FamilyScore):
     """Dirichlet parameters are `ess` times the family's probability under a prior network (Heckerman et al. 1995).
 
     The network's nodes are the table's columns, by name; those of a bare array, by number. Its last node is the class.
     A cell of prior probability zero that occurs nevertheless makes the score minus infinity.
+
+    prior  a `Network`, or what has its `nodes`, `reordered` and `family_probabilities`
+    ess    the equivalent sample size, in rows
     """
 
     score_equivalent = True
 
-    def __init__(self, prior: PriorNetwork | None = None, ess: float = 1.0) -> None:
+    def __init__(self, prior: Any = None, ess: float = 1.0) -> None:
         self.prior = prior
         self.ess = ess
 
@@ -82,7 +68,6 @@ class BDe(FamilyScore):
             raise OptionError(f"BDe: prior={self.prior!r} has no method 'family_probabilities'; expected a network.")
 
     def for_nodes(self, names: Sequence[str]) -> BDe:
-        assert self.prior is not None
         *known, _ = self.prior.nodes
         strangers = sorted(set(names[:-1]) ^ set(known))
         if strangers:
@@ -94,7 +79,6 @@ class BDe(FamilyScore):
 
     def local(self, table: CountTable, family: Family, n_states: Sequence[int]) -> float:
         self.check_options()
-        assert self.prior is not None
         prior = self.ess * np.asarray(self.prior.family_probabilities(family, n_states))
         if prior.shape != table.shape:
             raise OptionError(

@@ -13,7 +13,7 @@ from tanager.counts.family import Family
 from tanager.registry import check_option
 from tanager.scores.acll_constants import dirichlet_line
 from tanager.scores.margins import MarginSums, Term, xlogx
-from tanager.scores.protocol import FamilyScore, check_between
+from tanager.scores.protocol import check_between
 
 ALPHA = (pi**2 + 6) / 24
 BETA = (pi**2 - 18) / 24
@@ -21,7 +21,7 @@ LAMBDA = pi**2 / 6
 RHO = pi**2 / 6
 
 
-class FCLL(MarginSums, FamilyScore):
+class FCLL(MarginSums):
     """(alpha + beta) ll - beta lambda sum N_jck [log(N_jck / N_j*k) - log(N_jc / N_j*)] (fCLL 2011, eq. 24).
 
     The sum is N I(C; X | attribute parents), and zero where the class is not a parent. The class node's own term is

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from tanager.arrays import Array, Ints
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable, Family, PairTables
-from tanager.scores.by_shape import map_pairs
-from tanager.scores.margins import evaluate, xlogx
+from tanager.scores.margins import evaluate, map_pairs, xlogx
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.registry import check_option
 from tanager.scores.margins import MarginSums, Term, xlogx
-from tanager.scores.protocol import FamilyScore, check_between
+from tanager.scores.protocol import check_between
 from tanager.table.rows import Needs
 
 # sum N_jck log(N_jck / N_jc)
@@ -22,7 +22,7 @@ LOG_LIKELIHOOD = (Term(1, "jck", xlogx), Term(-1, "jc", xlogx))
 PENALTIES = ("aic", "bic", "mdl")
 
 
-class LL(MarginSums, FamilyScore):
+class LL(MarginSums):
     """sum N_jck log(N_jck / N_jc): the log likelihood at its maximum."""
 
     score_equivalent = True
@@ -31,7 +31,7 @@ class LL(MarginSums, FamilyScore):
         return LOG_LIKELIHOOD
 
 
-class AIC(MarginSums, FamilyScore):
+class AIC(MarginSums):
     """ll - K, with K free parameters (Akaike 1974)."""
 
     score_equivalent = True
@@ -40,7 +40,7 @@ class AIC(MarginSums, FamilyScore):
         return *LOG_LIKELIHOOD, Term(-n_parameters(family, n_states), "", np.ones_like)
 
 
-class BIC(MarginSums, FamilyScore):
+class BIC(MarginSums):
     """ll - (K/2) log N, with K free parameters and N rows (Schwarz 1978); the negative of MDL."""
 
     score_equivalent = True
@@ -49,7 +49,7 @@ class BIC(MarginSums, FamilyScore):
         return *LOG_LIKELIHOOD, Term(-n_parameters(family, n_states) / 2, "", log_rows)
 
 
-class MIT(MarginSums, FamilyScore):
+class MIT(MarginSums):
     """2 N I(X; Pa) - sum_j chi2(level, l_j) for a node with parents, l_j = (r - 1)(r_j - 1) prod_{k<j} r_k.
 
     The parents, the class among them, are ordered by decreasing number of states. Both directions of an edge score

@@ -1,9 +1,8 @@
-r"""All directed trees and forests over attributes at once: their sum and the probability of every edge.
+r"""All directed forests over attributes at once: their sum and the probability of every edge.
 
 Weights are logarithms, (..., n + 1, n): the first row is the weight of having no parent, row 1 + p that of the parent p
-of each child. A forest gives every node one parent, or none, without a cycle; its weight is the product. Where the
-first row is minus infinity, exactly one node has no parent, at no cost: a tree. A node without any weight is absent.
-Leading axes hold several graphs. What stands where parent and child are the same node is not read.
+of each child. A forest gives every node one parent, or none, without a cycle; its weight is the product. A node without
+any weight is absent. Leading axes hold several graphs. The entries of a node as its own parent are not read.
 
 Nodes are eliminated one by one. Node v, whose parents weigh S_v = sum_p w_pv together, leaves the paths through it,
 
@@ -20,14 +19,10 @@ from functools import cached_property
 
 import numpy as np
 
-from tanager.arrays import Array, Flags
+from tanager.arrays import Array
 
-ROOT_BELOW = 100.0
-"""How far below the least weight the first row of trees is, in nats: forests of two trees weigh nothing then."""
 LINEAR_SPAN = 500.0
 """Weights that span fewer nats are eliminated as numbers, if no edge is absent to which an underflow could be added."""
-MAX_NODES_UNCOMPILED = 256
-"""Of one graph; beyond, compiled code that leaves out what changes no digit is worth its compilation."""
 NOTHING = -1e300
 """The logarithm of zero; unlike minus infinity it can be subtracted from itself."""
 
@@ -43,18 +38,16 @@ class AllTrees:
 
     @cached_property
     def log_total(self) -> Array:
-        """(...) log of the sum over all forests, or over all trees where the first row is minus infinity."""
-        weights, root = self._prepared
+        """(...) log of the sum over all forests."""
+        weights = self._prepared
         largest = weights.max(axis=-2, keepdims=True)  # every forest has one weight of each child
         relative = weights - largest
         there = weights > NOTHING
-        n_present = _joined(weights).sum(axis=-1)
+        n_present = (self.log_weights[..., 0, :] > NOTHING).sum(axis=-1)
         whole = there.sum(axis=(-1, -2)) == n_present * (n_present - 1) + weights.shape[-1]
         if whole.all() and relative[there].min(initial=0.0) > -LINEAR_SPAN:
-            sums = _eliminate_numbers(np.exp(relative)) + largest.sum(axis=(-1, -2))
-        else:
-            sums = self._factor[1].sum(axis=-1)
-        return np.asarray(sums - root)
+            return np.asarray(_eliminate_numbers(np.exp(relative)) + largest.sum(axis=(-1, -2)))
+        return np.asarray(self._factor[1].sum(axis=-1))
 
     @cached_property
     def probability(self) -> Array:
@@ -69,11 +62,6 @@ class AllTrees:
         """
         weights, sums = self._factor
         derivative = np.full(weights.shape, NOTHING)
-        if self._compiled:
-            from tanager.structure.all_trees_kernels import differentiate
-
-            differentiate(weights, sums, derivative, NOTHING)
-            return np.exp(np.clip(self._prepared[0] + derivative, NOTHING, 0.0))
         for node in range(weights.shape[-1]):
             share, onward = weights[..., : node + 1, node], weights[..., node + 1, :node]
             known = derivative[..., : node + 1, :node]
@@ -82,26 +70,17 @@ class AllTrees:
             children = np.exp(np.minimum(onward + down, 0.0)).sum(axis=-1, keepdims=True)
             derivative[..., node + 1, :node] = down
             derivative[..., : node + 1, node] = _log_more(through, 1.0 - children) - sums[..., node, np.newaxis]
-        return np.exp(np.clip(self._prepared[0] + derivative, NOTHING, 0.0))
-
-    @property
-    def _compiled(self) -> bool:
-        return self.log_weights.ndim == 2 and self.log_weights.shape[1] > MAX_NODES_UNCOMPILED
+        return np.exp(np.clip(self._prepared + derivative, NOTHING, 0.0))
 
     @cached_property
-    def _prepared(self) -> tuple[Array, Array]:
-        """The weights with `NOTHING` where there is no edge, and the log weight (...) that the root of trees got."""
+    def _prepared(self) -> Array:
+        """The weights with `NOTHING` where there is no edge, and a factor of one for a node that is absent."""
         weights = np.maximum(self.log_weights, NOTHING)
         n_nodes = weights.shape[-1]
         weights[..., np.arange(n_nodes) + 1, np.arange(n_nodes)] = NOTHING
         none = weights[..., 0, :]
-        present = _joined(weights) | (none > NOTHING)
-        trees = present.any(axis=-1) & (none == NOTHING).all(axis=-1)
-        least = np.where(weights > NOTHING, weights, np.inf).min(axis=(-1, -2))
-        root = np.where(trees, least - ROOT_BELOW, 0.0)
-        none[...] = np.where(trees[..., np.newaxis], root[..., np.newaxis], none)
-        none[~present] = 0.0  # a factor of one
-        return weights, root
+        none[none == NOTHING] = 0.0
+        return weights
 
     @cached_property
     def _factor(self) -> tuple[Array, Array]:
@@ -109,14 +88,9 @@ class AllTrees:
 
         The column of a node holds its shares q, its row its weights to the nodes left when it went.
         """
-        weights = self._prepared[0].copy()
+        weights = self._prepared.copy()
         n_nodes = weights.shape[-1]
         sums = np.zeros((*weights.shape[:-2], n_nodes))
-        if self._compiled:
-            from tanager.structure.all_trees_kernels import eliminate
-
-            eliminate(weights, sums, NOTHING)
-            return weights, sums
         for node in reversed(range(n_nodes)):
             share = weights[..., : node + 1, node]
             sums[..., node] = log_sum(share, axis=-1)
@@ -125,12 +99,6 @@ class AllTrees:
             _log_add(left, share[..., np.newaxis] + weights[..., node + 1, np.newaxis, :node])
             left[..., np.arange(1, node + 1), np.arange(node)] = NOTHING
         return weights, sums
-
-
-def _joined(weights: Array) -> Flags:
-    """(..., n) whether a node has an edge to or from another."""
-    edges = weights[..., 1:, :] > NOTHING
-    return np.asarray(edges.any(axis=-1) | edges.any(axis=-2))
 
 
 def log_sum(values: Array, axis: int) -> Array:

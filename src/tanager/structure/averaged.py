@@ -1,18 +1,15 @@
-"""Means of many structures: averaged n-dependence estimators (AODE, A2DE), and all trees or forests at once."""
+"""Means of many structures: averaged n-dependence estimators (AODE, A2DE), and all forests at once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import log
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tanager.arrays import Array, Flags, Ints
-from tanager.counts.count_store import CountStore
+from tanager.arrays import Array
 from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.scores.information import class_information, pair_information
@@ -26,7 +23,6 @@ from tanager.table.rows import Needs
 MAX_PARENTS = 2
 LEAST_SHARE = 1e-3
 """Of the mean information, which every network gets, so that uninformative superparents still have a weight."""
-NOTHING = -1
 
 
 class AnDE(StructureLearner):
@@ -37,8 +33,6 @@ class AnDE(StructureLearner):
                  and Zhang 2006) or I(X, Y; C), and a thousandth of the mean of it, so that none is zero;
                  "conditional": those at a maximum of sum_t log P(c_t | x_t) + sum_m log w_m, each row judged by tables
                  without it, from equal ones
-    subsumption  None, or a number of rows: a cell that followed from another cell in all training rows, at least so
-                 many, is left out of a row, and networks with it as superparent too (Zheng et al. 2012)
 
     Every network is an augmented naive Bayes; nothing is searched for.
     """
@@ -47,15 +41,9 @@ class AnDE(StructureLearner):
     asks_criterion = False
     leaves_one_out = True
 
-    def __init__(
-        self,
-        n: int = 1,
-        weights: Literal["equal", "information", "conditional"] = "equal",
-        subsumption: int | None = None,
-    ) -> None:
+    def __init__(self, n: int = 1, weights: Literal["equal", "information", "conditional"] = "equal") -> None:
         self.n = n
         self.weights = weights
-        self.subsumption = subsumption
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
@@ -77,12 +65,10 @@ class AnDE(StructureLearner):
             task.counts.pairs()  # all tables of all members are among those of pairs, which are counted together
         members = tuple(superparent_dag(n_attributes, parents) for parents in chosen)
         weights = self._weigh(task, chosen, members)
-        least = None if self.subsumption is None else max(1, check_count("subsumption", self.subsumption))
         return LearntStructure(
             Dag.augmented_naive_bayes([()] * n_attributes),
             members=members,
             weights=tuple((weights / weights.sum()).tolist()),
-            subsumption=None if least is None else Subsumption.of(task.counts, least),
         )
 
     def _weigh(self, task: StructureTask, chosen: Sequence[tuple[int, ...]], members: Sequence[Dag]) -> Array:
@@ -113,73 +99,27 @@ class TreeAverage(StructureLearner):
     Jaakkola 2006; Cerquides and Lopez de Mantaras 2005). With the criterion `k2` and tables smoothed by one pseudo-row
     a cell, which both take all tables for equally probable beforehand, it is the exact posterior.
 
-    forest  take the mean over all forests, naive Bayes and the trees among them; otherwise over trees alone, in which
-            all attributes but one have an attribute parent
-
-    The score is the log of the mean of exp(score(F)), all forests being equally probable beforehand.
+    The score is the log of the mean of exp(score(F)), all forests, naive Bayes and the trees among them, being equally
+    probable beforehand.
     """
 
     needs = "pairs"
     learns = "trees"
     default_criterion = "k2"
 
-    def __init__(self, forest: bool = True) -> None:
-        self.forest = forest
-
     def learn(self, task: StructureTask) -> LearntStructure:
         terms = FamilyTerms(task.counts, decomposable_score(task, "tree-average"))
         n_attributes = task.counts.n_attributes
         naive = Dag.augmented_naive_bayes([()] * n_attributes)
-        weights = np.vstack([np.full(n_attributes, 0.0 if self.forest else -np.inf), terms.edge_gains()])
-        # There are (n + 1)^(n - 1) forests with a root in each of their trees, and n^(n - 1) such trees.
-        n_forests = (n_attributes - 1) * log(n_attributes + bool(self.forest))
+        weights = np.vstack([np.zeros(n_attributes), terms.edge_gains()])
+        # There are (n + 1)^(n - 1) forests with a root in each of their trees.
+        n_forests = (n_attributes - 1) * log(n_attributes + 1)
         return LearntStructure(
             naive,
             terms.total(naive) + float(AllTrees(weights).log_total) - n_forests,
             members=tuple(superparent_dag(n_attributes, (parent,)) for parent in range(n_attributes)),
             log_weights=weights,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Subsumption:
-    """By attribute i (states of i, n_attributes) codes: with i in state a, attribute j is in state implied[i][a, j].
-
-    `NOTHING` where it may be in any. Of two cells that imply each other only the second is listed (Zheng et al. 2012).
-    """
-
-    implied: tuple[Ints, ...]
-
-    @classmethod
-    def of(cls, counts: CountStore, least: int) -> Subsumption:
-        """The implications that hold in all training rows with both cells, of which there are at least so many."""
-        n_attributes, pairs = counts.n_attributes, counts.pairs()
-        implied = [np.full((counts.n_states[i], n_attributes), NOTHING) for i in range(n_attributes)]
-        for i in range(n_attributes):
-            for j in range(n_attributes):
-                if i != j and counts.n_states[j]:
-                    cells = pairs.table(i, j).sum(axis=1)
-                    sure = (np.count_nonzero(cells, axis=1) == 1) & (cells.sum(axis=1) >= least)
-                    implied[i][sure, j] = cells.argmax(axis=1)[sure]
-        for i in range(n_attributes):
-            for j in range(i):
-                there = implied[i][:, j]
-                states = np.flatnonzero(there != NOTHING)
-                implied[i][states[implied[j][there[states], i] == states], j] = NOTHING
-        return cls(tuple(implied))
-
-    def follows(self, codes: NDArray[np.integer]) -> Flags:
-        """(n_rows, n_attributes) cells that follow from another cell of the row; a missing cell implies nothing."""
-        follows = np.zeros(codes.shape, dtype=bool)
-        for i, implied in enumerate(self.implied):
-            with_missing = np.vstack([implied, np.full((1, codes.shape[1]), NOTHING)])
-            follows |= with_missing[codes[:, i]] == codes
-        return follows
-
-    def reordered(self, order: Sequence[int]) -> Subsumption:
-        """The same with the attributes in another order: attribute k of the new one is order[k] of this one."""
-        places = list(order[: len(self.implied)])
-        return Subsumption(tuple(self.implied[i][:, places] for i in places))
 
 
 def superparent_dag(n_attributes: int, superparents: tuple[int, ...]) -> Dag:

@@ -61,12 +61,20 @@ def _two_nodes(option: str, edge: object) -> tuple[Node, Node]:
     raise OptionError(f"{option} holds {edge!r}; expected (parent, child) pairs.")
 
 
-def check_constraints(required: IndexEdges, forbidden: IndexEdges, names: Sequence[str]) -> None:
-    """Refuse edges that are required and forbidden at once, and required edges that close a cycle."""
+def check_constraints(
+    required: IndexEdges, forbidden: IndexEdges, names: Sequence[str], class_hint: str | None = None
+) -> None:
+    """Refuse edges that are required and forbidden at once, and required edges that close a cycle.
+
+    With a `class_hint`, edges that begin or end at the class as well, for learners that do not choose those.
+    """
     for parent, child in sorted(required & forbidden):
         raise OptionError(f"the edge {names[parent]!r} -> {names[child]!r} is both required and forbidden.")
     if required:
         refuse_cycle("required_edges", required, names)
+    if class_hint is not None:
+        refuse_class_edges("required_edges", required, names, class_hint)
+        refuse_class_edges("forbidden_edges", forbidden, names, class_hint)
 
 
 def refuse_cycle(option: str, edges: Iterable[tuple[int, int]], names: Sequence[str]) -> None:
@@ -85,9 +93,8 @@ def refuse_cycle(option: str, edges: Iterable[tuple[int, int]], names: Sequence[
 
 def refuse_class_edges(option: str, edges: IndexEdges, names: Sequence[str], hint: str) -> None:
     """Raise an error if an edge begins or ends at the class, for learners that do not choose those."""
-    target = len(names) - 1
     for parent, child in sorted(edges):
-        if target in (parent, child):
+        if len(names) - 1 in (parent, child):
             raise OptionError(
                 f"{option} holds {names[parent]!r} -> {names[child]!r}, but the class is always a parent of every "
                 "attribute and has none itself here.",

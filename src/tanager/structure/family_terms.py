@@ -12,8 +12,8 @@ from tanager.arrays import Array, Flags, Ints
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable, Family, PairTables
 from tanager.errors import OptionError
-from tanager.scores.by_shape import pair_totals
 from tanager.scores.likelihood import CLL
+from tanager.scores.margins import pair_totals
 from tanager.scores.protocol import FamilyScore
 from tanager.structure.dag import Dag
 from tanager.structure.protocol import StructureTask
@@ -121,11 +121,11 @@ def evaluate(task: StructureTask, dag: Dag) -> float:
     return task.evaluate(dag) - task.criterion.cost(dag.families, task.counts)
 
 
-def evaluate_each(task: StructureTask, dags: Sequence[Dag], squared: bool = False) -> Sequence[float]:
-    """`task.evaluate`, or minus the squared error, of each structure; in one pass over the rows where possible."""
+def evaluate_each(task: StructureTask, dags: Sequence[Dag]) -> Sequence[float]:
+    """`task.evaluate` of each structure; in one pass over the rows where possible."""
     if task.evaluate_each is not None:
-        return task.evaluate_each(dags, squared)
-    if task.evaluate is None or squared:
+        return task.evaluate_each(dags)
+    if task.evaluate is None:
         raise OptionError("the structure is chosen by measuring classifiers on rows; use it through a classifier.")
     return [task.evaluate(dag) for dag in dags]
 

@@ -6,8 +6,7 @@ are a matrix of the same shape, so that a step looks at them all at once.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -18,7 +17,7 @@ from tanager.counts.family import Family
 from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.scores.protocol import FamilyScore
-from tanager.structure.constraints import Edges, IndexEdges, check_constraints, check_count, refuse_class_edges
+from tanager.structure.constraints import Edges, IndexEdges, check_constraints, check_count
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, evaluate, level, smallest_gain, total_score
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
@@ -40,11 +39,6 @@ class HillClimb(StructureLearner):
         The most attribute parents of a node (the class does not count; Weka's "P=2" is 1 here).
     class_edges : "kept" or "free"
         Whether the class stays a parent of every attribute, or its edges are chosen like any other.
-    tabu : int
-        When nothing gains, take the least costly change to a structure that is not among the last `tabu` ones, and
-        give up after that many changes without a new best.
-    restarts : int
-        Climb again this many times from random structures; the best of all is kept.
     required_edges : list of (parent, child)
         Edges, by name or number, that are always there.
     forbidden_edges : list of (parent, child)
@@ -55,15 +49,11 @@ class HillClimb(StructureLearner):
         self,
         max_parents: int = 2,
         class_edges: Literal["kept", "free"] = "kept",
-        tabu: int = 0,
-        restarts: int = 0,
         required_edges: Edges = (),
         forbidden_edges: Edges = (),
     ) -> None:
         self.max_parents = max_parents
         self.class_edges = class_edges
-        self.tabu = tabu
-        self.restarts = restarts
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
 
@@ -75,70 +65,24 @@ class HillClimb(StructureLearner):
             task.edges("required_edges", self.required_edges),
             task.edges("forbidden_edges", self.forbidden_edges),
         )
-        tabu = check_count("tabu", self.tabu)
-        restarts = check_count("restarts", self.restarts)
         graph = rules.start()
         search = Search(task, total_score(task, to_dag(graph)))
-        climb = _Climb(task, rules, search, tabu)
-        climb.run(graph)
-        random = np.random.default_rng(task.random_state)
-        for restart in range(restarts):
-            graph = _random_graph(rules, random)
-            score = total_score(task, to_dag(graph))
-            search.step(f"restart {restart + 1} from a random structure", score - search.score)
-            climb.run(graph)
-        if search.score != climb.best_score:
-            search.step("return to the best structure", climb.best_score - search.score)
-        return search.learnt(to_dag(climb.best))
-
-
-class _Climb:
-    """Climbs, one after the other, that share their scored families and keep the best structure of all."""
-
-    def __init__(self, task: StructureTask, rules: Rules, search: Search, tabu: int) -> None:
-        self.task = task
-        self.rules = rules
-        self.search = search
-        self.tabu = tabu
-        self.best = rules.start()
-        self.best_score = search.score
-        self.gains: GainsOfMoves = _evaluated_gains(task)
+        gains_of_moves = _evaluated_gains(task)
         if isinstance(task.criterion, FamilyScore):
-            self.gains = _FamilyGains(FamilyTerms(task.counts, task.criterion), rules)
-
-    def run(self, graph: Adjacency) -> None:
-        """Climb from a graph whose score is the search's, until stuck for `tabu` steps."""
-        names = self.task.names
-        top, highest = graph, self.search.score
-        visited = deque([graph.tobytes()], maxlen=max(self.tabu, 1))
-        idle = 0
-        while idle <= self.tabu:
-            chosen = self._choose(graph, visited)
-            if chosen is None:
-                break
-            move, gain = chosen
+            gains_of_moves = _FamilyGains(FamilyTerms(task.counts, task.criterion), rules)
+        while True:
+            legal = legal_moves(graph, rules)
+            gains = gains_of_moves(graph, legal, search.score)
+            smallest = smallest_gain(search.score)
+            # Of equal ones in the order add, delete, reverse, the lowest edge first.
+            levels = np.where(legal & ~np.isnan(gains), level(gains, smallest), -np.inf)
+            place = np.unravel_index(levels.argmax(), legal.shape)
+            if not (legal[place] and gains[place] > smallest):
+                return search.learnt(to_dag(graph))
+            move = Move(*map(int, place))
             graph = move.apply(graph)
-            visited.append(graph.tobytes())
-            self.search.step(f"{ACTIONS[move.action]} {names[move.parent]} -> {names[move.child]}", gain)
-            idle += 1
-            if self.search.score > highest + smallest_gain(highest):
-                top, highest, idle = graph, self.search.score, 0
-        if highest > self.best_score + smallest_gain(highest):
-            self.best, self.best_score = top, highest
-
-    def _choose(self, graph: Adjacency, visited: Collection[bytes]) -> tuple[Move, float] | None:
-        legal = legal_moves(graph, self.rules)
-        smallest = smallest_gain(self.search.score)
-        gains = self.gains(graph, legal, self.search.score)
-        # The best first; of equal ones in the order add, delete, reverse, the lowest edge first.
-        places = np.argwhere(legal)
-        for place in places[np.argsort(-level(gains[legal], smallest), kind="stable")].tolist():
-            move, gain = Move(*place), float(gains[*place])
-            if self.tabu == 0:
-                return (move, gain) if gain > smallest else None
-            if move.apply(graph).tobytes() not in visited:
-                return move, gain
-        return None
+            edge = f"{task.names[move.parent]} -> {task.names[move.child]}"
+            search.step(f"{ACTIONS[move.action]} {edge}", float(gains[place]))
 
 
 class _FamilyGains:
@@ -190,16 +134,6 @@ def _evaluated_gains(task: StructureTask) -> GainsOfMoves:
     return gains
 
 
-def _random_graph(rules: Rules, random: np.random.Generator) -> Adjacency:
-    """Two random legal moves for every node, from the usual start."""
-    graph = rules.start()
-    for _ in range(2 * len(graph)):
-        legal = legal_moves(graph, rules)
-        if legal.any():
-            graph = Move(*random.choice(np.argwhere(legal)).tolist()).apply(graph)
-    return graph
-
-
 class Move(NamedTuple):
     """Add, delete or reverse (0, 1 or 2) the edge `parent` -> `child`."""
 
@@ -240,14 +174,12 @@ def make_rules(
     names: Sequence[str], max_parents: int, keep_class_edges: bool, required: IndexEdges, forbidden: IndexEdges
 ) -> Rules:
     """Rules from a user's wishes; wishes that contradict each other are refused."""
-    check_constraints(required, forbidden, names)
+    hint = "leave the class out, or use class_edges='free'." if keep_class_edges else None
+    check_constraints(required, forbidden, names, hint)
     n_nodes = len(names)
     allowed = ~np.eye(n_nodes, dtype=bool)
     needed = np.zeros((n_nodes, n_nodes), dtype=bool)
     if keep_class_edges:
-        hint = "leave the class out, or use class_edges='free'."
-        refuse_class_edges("required_edges", required, names, hint)
-        refuse_class_edges("forbidden_edges", forbidden, names, hint)
         allowed[-1] = allowed[:, -1] = False
         needed[-1, :-1] = True
     for parent, child in forbidden:

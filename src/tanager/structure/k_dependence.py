@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
 from tanager.counts.count_store import CountStore
-from tanager.registry import check_option
 from tanager.scores.information import class_information, pair_information
 from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
@@ -33,6 +31,10 @@ class KDependence(StructureLearner):
     def __init__(self, k: int = 2) -> None:
         self.k = k
 
+    @property
+    def joins_all(self) -> bool:  # type: ignore[override]
+        return check_count("k", self.k) > 0
+
     def learn(self, task: StructureTask) -> LearntStructure:
         order, ranked = rank_parents(task.counts, check_count("k", self.k))
         names = task.names
@@ -49,11 +51,10 @@ class SelectiveKDependence(StructureLearner):
 
     Attributes are in decreasing order of I(X_i; C), the parents of each in decreasing order of I(X_i; X_j | C) with
     those before it. Of the n (k + 1) structures of the first attributes with the first parents, and that of none, the
-    best by the measure `by` is taken, each row judged by tables without it. Ties go to fewer attributes, then to fewer
-    parents. Attributes left out have no edge.
+    one with the highest sum_t log P(c_t | x_t) is taken, each row judged by tables without it (the paper takes the
+    lowest squared error). Ties go to fewer attributes, then to fewer parents. Attributes left out have no edge.
 
-    k   the most parents of an attribute beside the class
-    by  "likelihood": sum_t log P(c_t | x_t); "squared": -sum_t (1 - P(c_t | x_t))^2, as the paper has it
+    k  the most parents of an attribute beside the class
     """
 
     needs = "passes"
@@ -61,17 +62,15 @@ class SelectiveKDependence(StructureLearner):
     leaves_one_out = True
     asks_criterion = False
 
-    def __init__(self, k: int = 2, by: Literal["likelihood", "squared"] = "likelihood") -> None:
+    def __init__(self, k: int = 2) -> None:
         self.k = k
-        self.by = by
 
     def learn(self, task: StructureTask) -> LearntStructure:
         k = check_count("k", self.k)
-        squared = check_option("by", self.by, ["likelihood", "squared"]) == "squared"
         order, ranked = rank_parents(task.counts, k)
         numbers = [(0, 0), *((taken, most) for most in range(k + 1) for taken in range(1, len(order) + 1))]
         dags = [cut_dag(order[:taken], ranked, most) for taken, most in numbers]
-        values = np.array(evaluate_each(task, dags, squared))
+        values = np.array(evaluate_each(task, dags))
         levelled = level(values, smallest_gain(float(values.max())))
         best = min(range(len(numbers)), key=lambda place: (-levelled[place], *numbers[place]))
         taken, most = numbers[best]

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from sklearn.base import BaseEstimator
 
@@ -18,9 +18,6 @@ from tanager.structure.constraints import Edges, IndexEdges, edge_indices
 from tanager.structure.dag import Dag
 from tanager.table.rows import Needs
 from tanager.table.schema import ColumnSchema
-
-if TYPE_CHECKING:
-    from tanager.structure.averaged import Subsumption
 
 NetworkKind = Literal["tables", "mixtures", "trees"]
 """What a network is made of: tables of families; other networks; all trees over the attributes."""
@@ -37,12 +34,10 @@ class StructureTask:
     report        called with each step taken, for progress; None for nobody
     evaluate      how good a structure is as a classifier, larger is better, for what no sum over families can say: the
                   value of a score that is not decomposable, the wrapped measure of `Selective`
-    evaluate_each the same of several structures in one pass over the rows, or minus the squared error of each
-                  (`True`); None where nobody can
+    evaluate_each the same of several structures in one pass over the rows; None where nobody can
     count_right   how many rows, by weight, a structure's classifier gives their class; ties count in part
     weigh         weights of a mixture of structures, chosen for P(class | attributes), each row judged as by `evaluate`
     columns       the node that each column of the table is, the class last; none where they have the same numbers
-    schema        what each node holds, the class last; none where only counts are known
     """
 
     counts: CountStore
@@ -52,9 +47,8 @@ class StructureTask:
     report: Callable[[Step], None] | None = None
     evaluate: Callable[[Dag], float] | None = None
     columns: tuple[int, ...] = ()
-    evaluate_each: Callable[[Sequence[Dag], bool], Sequence[float]] | None = None
+    evaluate_each: Callable[[Sequence[Dag]], Sequence[float]] | None = None
     count_right: Callable[[Dag], float] | None = None
-    schema: tuple[ColumnSchema, ...] = ()
     weigh: Callable[[Sequence[Dag]], Sequence[float]] | None = None
 
     def edges(self, option: str, edges: Edges) -> IndexEdges:
@@ -84,7 +78,6 @@ class LearntStructure:
     members  the structures of the networks of a mixture, of which `dag` has the edges in common; else none. Of all
              trees: for each attribute the structure with the tables of every edge from it
     weights  of the members, summing to one
-    subsumption  the cells of a row that a mixture leaves out because they follow from others; None: it leaves none out
     log_weights  of the edges of all trees, as `AllTrees` has them; None for other structures
     """
 
@@ -93,7 +86,6 @@ class LearntStructure:
     steps: tuple[Step, ...] = ()
     members: tuple[Dag, ...] = ()
     weights: tuple[float, ...] = ()
-    subsumption: Subsumption | None = None
     log_weights: Array | None = field(default=None, compare=False)
 
 
@@ -108,6 +100,8 @@ class StructureLearner(BaseEstimator, ABC):
     default_criterion  the one used where none is given
     evaluates       whether it asks `task.evaluate`, which a criterion that does not decompose asks for it
     leaves_one_out  whether `task.evaluate` and `task.count_right` judge a row by tables without it
+    joins_all       whether every attribute but one has an attribute parent: then the tables are no smaller than those
+                    of a star around the attribute of the fewest states, and may be refused before any counting
     """
 
     needs: ClassVar[Needs] = "counts"
@@ -116,6 +110,7 @@ class StructureLearner(BaseEstimator, ABC):
     default_criterion: ClassVar[str] = "fcll"
     evaluates: ClassVar[bool] = False
     leaves_one_out: ClassVar[bool] = False
+    joins_all: ClassVar[bool] = False
 
     @abstractmethod
     def learn(self, task: StructureTask) -> LearntStructure:

@@ -13,15 +13,7 @@ import numpy as np
 
 from tanager.arrays import Array, Ints
 from tanager.errors import OptionError
-from tanager.runtime.resources import no_collection
-from tanager.structure.constraints import (
-    Edges,
-    IndexEdges,
-    Node,
-    check_constraints,
-    node_index,
-    refuse_class_edges,
-)
+from tanager.structure.constraints import Edges, IndexEdges, Node, check_constraints, node_index
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, decomposable_score, level, smallest_gain
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
@@ -29,7 +21,6 @@ from tanager.structure.protocol import LearntStructure, Search, StructureLearner
 Weights = Array
 Parents = Ints
 NO_PARENT = -1
-CLASS_EDGE_HINT = "leave the class out, or use HillClimb(class_edges='free')."
 
 
 class Tree(StructureLearner):
@@ -66,6 +57,10 @@ class Tree(StructureLearner):
         self.forest = forest
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
+
+    @property
+    def joins_all(self) -> bool:  # type: ignore[override]
+        return not self.forest
 
     def learn(self, task: StructureTask) -> LearntStructure:
         score = decomposable_score(task, "tan")
@@ -127,9 +122,7 @@ def _constrained_tree(
 
 
 def _check_tree_edges(required: IndexEdges, forbidden: IndexEdges, root: int | None, names: Sequence[str]) -> None:
-    check_constraints(required, forbidden, names)
-    refuse_class_edges("required_edges", required, names, CLASS_EDGE_HINT)
-    refuse_class_edges("forbidden_edges", forbidden, names, CLASS_EDGE_HINT)
+    check_constraints(required, forbidden, names, "leave the class out, or use HillClimb(class_edges='free').")
     parent_of: dict[int, int] = {}
     for parent, child in sorted(required):
         if child == root:
@@ -142,12 +135,11 @@ def _check_tree_edges(required: IndexEdges, forbidden: IndexEdges, root: int | N
 
 def _grow(search: Search, parents: Parents, gains: Array, names: Sequence[str]) -> LearntStructure:
     """Add the edges, parents before their children; `gains` (n,) is what the parent of each attribute gains."""
-    with no_collection():
-        above = parents.tolist()
-        dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in above])
-        children = [child for child in dag.order[1:] if above[child] != NO_PARENT]
-        search.extend([f"add {names[above[child]]} -> {names[child]}" for child in children], gains[children].tolist())
-        return search.learnt(dag)
+    above = parents.tolist()
+    dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in above])
+    children = [child for child in dag.order[1:] if above[child] != NO_PARENT]
+    search.extend([f"add {names[above[child]]} -> {names[child]}" for child in children], gains[children].tolist())
+    return search.learnt(dag)
 
 
 def maximum_spanning_tree(weights: Weights, root: int = 0, forest: bool = False) -> Parents:
@@ -262,17 +254,14 @@ class _Contraction:
             inside |= self.place == other
         row[1:][inside] = -np.inf
         self.place[inside] = place
-        self._name_cycle([place, *others])
-        return place
-
-    def _name_cycle(self, places: list[int]) -> None:
-        new = len(self.above)
-        self.members.append([self.node_at[place] for place in places])
+        members = [self.node_at[each] for each in (place, *others)]
+        for member in members:
+            self.above[member] = len(self.above)
+        self.node_at[place] = len(self.above)
+        self.members.append(members)
         self.above.append(NO_PARENT)
         self.chosen.append(None)
-        for member in self.members[new]:
-            self.above[member] = new
-        self.node_at[places[0]] = new
+        return place
 
     def expand(self) -> Parents:
         """Undo the contractions: a cycle loses the edge into the member at which it is entered."""

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Codes, Places
+from tanager.arrays import Array, ClassCodes, Codes, Places
 from tanager.errors import DataError
 from tanager.table.columns import (
     Column,
     DictionaryColumn,
     NumericColumn,
+    check_same_kind,
     code_dtype,
     encode_column,
     learn_categories,
@@ -134,7 +135,6 @@ class ColumnStatistics:
     def of(
         cls, column: Column, categorical: bool, class_codes: Codes, weights: Weights | None, n_classes: int
     ) -> ColumnStatistics:
-        """Statistics of some rows."""
         values = column.values if isinstance(column, NumericColumn) else column.indices
         n_missing = count_missing(column, class_codes, weights, n_classes)
         if n_missing.any():
@@ -145,32 +145,26 @@ class ColumnStatistics:
         return cls(take(column, slice(0)), counts, n_missing, categorical)
 
     def weighed(self, factors: NDArray[np.float64]) -> ColumnStatistics:
-        """Statistics of the rows with their weights times the factor of their class."""
         counts = replace(self.counts, weights=self.counts.weights * factors[self.counts.classes])
         return replace(self, counts=counts, missing=self.missing * factors)
 
     def merge(self, other: ColumnStatistics) -> ColumnStatistics:
-        """Statistics of the rows of both."""
         n_missing = self.missing + other.missing
+        # A part in which a column is empty says nothing of its type.
+        if len(self.counts.values) and len(other.counts.values):
+            check_same_kind(self.like, other.like)
         if isinstance(self.like, DictionaryColumn) and isinstance(other.like, DictionaryColumn):
             return replace(self._merge_dictionaries(self.like, other.like, other.counts), missing=n_missing)
         if isinstance(self.like, NumericColumn) and isinstance(other.like, NumericColumn):
             dtype = np.result_type(self.like.values, other.like.values)
             like = replace(self.like, values=np.empty(0, dtype=dtype))
             return replace(self, like=like, counts=self.counts.merge(other.counts), missing=n_missing)
-        # A batch in which a column is empty says nothing of its type.
-        for one, empty in ((self, other), (other, self)):
-            if len(empty.counts.values) == 0:
-                return replace(one, missing=n_missing)
-        kinds = ["numbers" if isinstance(one.like, NumericColumn) else "text" for one in (self, other)]
-        raise DataError(f"column {self.like.name!r} holds {kinds[1]} in this batch; earlier batches held {kinds[0]}.")
+        return replace(self if len(self.counts.values) else other, missing=n_missing)
 
     def _merge_dictionaries(
         self, ours: DictionaryColumn, theirs: DictionaryColumn, counts: ValueCounts
     ) -> ColumnStatistics:
-        position = {category: k for k, category in enumerate(ours.dictionary)}
-        for category in theirs.dictionary:
-            position.setdefault(category, len(position))
+        position = {category: k for k, category in enumerate(dict.fromkeys((*ours.dictionary, *theirs.dictionary)))}
         moved = np.array([position[category] for category in theirs.dictionary], dtype=np.float64)
         renamed = replace(counts, values=moved[counts.values.astype(np.int64)])
         # Two declared orders are none.
@@ -216,7 +210,7 @@ def _check_told_apart(column: NumericColumn, distinct: NDArray[np.float64]) -> N
             )
 
 
-def count_missing(column: Column, class_codes: Codes, weights: Weights | None, n_classes: int) -> NDArray[np.float64]:
+def count_missing(column: Column, class_codes: ClassCodes, weights: Weights | None, n_classes: int) -> Array:
     """(n_classes,) weight of the rows of each class in which the cell is empty."""
     counted = np.zeros(n_classes)
     if isinstance(column, DictionaryColumn) or column.values.dtype.kind == "f":

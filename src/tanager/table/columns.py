@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Codes
 from tanager.errors import DataError
 from tanager.table.schema import MOMENTS, Category, ColumnSchema, Unit
 
@@ -65,15 +64,12 @@ class RawTable:
         return tuple(column.name for column in self.columns)
 
     def column(self, name: str) -> Column:
-        """The column of that name."""
         return self.columns[self.names.index(name)]
 
     def select(self, positions: Sequence[int]) -> RawTable:
-        """The table of some columns, in the order given."""
         return replace(self, columns=tuple(self.columns[position] for position in positions))
 
     def take(self, rows: NDArray[np.bool_]) -> RawTable:
-        """The table of some of the rows."""
         return RawTable(tuple(take(column, rows) for column in self.columns), self.named, int(rows.sum()))
 
 
@@ -92,6 +88,16 @@ def kind_of(column: Column) -> str:
     return kind if kind in ("nothing", "booleans", "text") else f"categories of {kind}"
 
 
+def check_same_kind(before: Column, column: Column) -> None:
+    """Refuse two parts of a table that hold values of two kinds in one column."""
+    if kind_of(column) != kind_of(before):
+        raise DataError(
+            f"column {column.name!r} holds {kind_of(column)} in one part of the table and {kind_of(before)} in "
+            "another.",
+            hint="give the column one type in all parts.",
+        )
+
+
 def _kind_of_categories(categories: Sequence[Category]) -> str:
     match categories[0] if categories else None:
         case None:
@@ -108,7 +114,6 @@ def _kind_of_categories(categories: Sequence[Category]) -> str:
 
 
 def missing_cells(column: Column) -> NDArray[np.bool_]:
-    """Which cells hold nothing."""
     if isinstance(column, DictionaryColumn):
         return column.indices < 0
     return np.zeros(len(column.values), dtype=bool) if column.values.dtype.kind in "iu" else np.isnan(column.values)
@@ -125,7 +130,11 @@ def learn_categories(column: Column) -> tuple[Category, ...]:
     So they depend neither on the order of the rows nor on that of an unordered dictionary.
     """
     if isinstance(column, NumericColumn):
-        distinct = _distinct(column.values)
+        span = _narrow_span(column.values)
+        if span is None:
+            distinct = np.unique(column.values)
+        else:
+            distinct = (np.flatnonzero(occurring(column.values, *span)) + span[0]).astype(column.values.dtype)
         return tuple(_as_category(value, column.unit) for value in distinct[~np.isnan(distinct)].tolist())
     seen = occurring(column.indices, 0, len(column.dictionary))
     categories = [category for category, occurs in zip(column.dictionary, seen, strict=True) if occurs]
@@ -150,7 +159,7 @@ def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
     table = encode(lowest + np.arange(n_places), schema)
     table = table.astype(np.min_scalar_type(int(table.max())))
     codes = np.empty(len(values), table.dtype)
-    look_up(table, values, lowest, codes)  # type: ignore[arg-type]
+    look_up(table, values, lowest, codes)
     return codes
 
 
@@ -164,14 +173,6 @@ def _narrow_span(values: Numbers) -> tuple[int, int] | None:
     lowest, largest = int(values.min()), int(values.max())
     n_places = largest - lowest + 1
     return (lowest, n_places) if n_places <= BLOCK_ROWS and abs(lowest) + n_places < np.iinfo(np.intp).max else None
-
-
-def _distinct(values: Numbers) -> Numbers:
-    """Ascending."""
-    span = _narrow_span(values)
-    if span is None:
-        return np.unique(values)
-    return (np.flatnonzero(occurring(values, *span)) + span[0]).astype(values.dtype)
 
 
 def _encode_numeric(values: Numbers, schema: ColumnSchema) -> NDArray[np.integer]:
@@ -267,21 +268,13 @@ def as_number(category: Category) -> float:
     return category  # type: ignore[return-value]
 
 
-def look_up(codes: Codes, cells: NDArray[np.integer], lowest: int, out: Codes) -> None:
+def look_up(codes: NDArray[np.integer], cells: NDArray[np.integer], lowest: int, out: NDArray[np.integer]) -> None:
     """out[i] = codes[cells[i] - lowest], in one dtype; a cell of lowest - 1, which says missing, takes the last."""
     for first in range(0, len(cells), BLOCK_ROWS):
         rows = slice(first, first + BLOCK_ROWS)
         places = cells[rows].astype(np.intp)
         places -= lowest
         np.take(codes, places, out=out[rows], mode="wrap")
-
-
-def count_codes(codes: Codes, n_states: int) -> NDArray[np.int64]:
-    """(n_states,) rows of each code, of which there are few."""
-    counted = np.zeros(n_states, dtype=np.int64)
-    for first in range(0, len(codes), BLOCK_ROWS):
-        counted += np.bincount(codes[first : first + BLOCK_ROWS], minlength=n_states)
-    return counted
 
 
 def occurring(cells: NDArray[np.integer], lowest: int, n_places: int) -> NDArray[np.bool_]:

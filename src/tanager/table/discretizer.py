@@ -19,7 +19,7 @@ from tanager.errors import DataError, OptionError
 from tanager.registry import check_option, nearest_first
 from tanager.runtime.resources import map_threads, thread_limit
 from tanager.table.columns import as_number, code_dtype
-from tanager.table.read_columns import without_mask
+from tanager.table.read_columns import refuse_mask
 from tanager.table.schema import ColumnSchema
 from tanager.table.training_table import encode_labels, read_sample_weight
 from tanager.table.value_counts import (
@@ -48,7 +48,6 @@ class Discretizer:
     by_hand: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def cuts(self, name: str, counts: ValueCounts, n_classes: int) -> Array:
-        """The cut points of the column of that name."""
         return np.array(self.by_hand[name]) if name in self.by_hand else self.learn(counts, n_classes)
 
     def check_columns(self, columns: Sequence[ColumnSchema]) -> None:
@@ -108,7 +107,9 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         A row of integer weight w counts as w rows, exactly.
         """
-        table, labels = validate_data(self, without_mask(X), without_mask(y), dtype=np.float64, ensure_all_finite=False)
+        refuse_mask(X, "X")
+        refuse_mask(y, "y")
+        table, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
         if labels.dtype.kind == "f":
             check_classification_targets(labels)  # refuses a target of real numbers
         classes, class_codes = encode_labels(labels)
@@ -131,7 +132,8 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: ArrayLike) -> Array:
         """The bin of each cell, a whole number in float64 (n_samples, n_features); NaN stays NaN."""
         check_is_fitted(self)
-        table = validate_data(self, without_mask(X), reset=False, dtype=np.float64, ensure_all_finite=False)
+        refuse_mask(X, "X")
+        table = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
         bins = np.empty(table.shape, order="F")
 
         def fill_column(index: int) -> None:
@@ -292,7 +294,6 @@ def _sides(starts: Places, weights: Array) -> tuple[Array, Array, Array]:
 
 
 def _pays(whole: _Segments, low: _Segments, high: _Segments) -> Flags:
-    """Whether each split meets the criterion of `mdl_cuts`."""
     k = whole.n_classes
     log_choices = k * np.log(3.0) + np.log1p(-2.0 * 3.0**-k)  # log(3^k - 2), without overflow
     spread = [part.n_classes * part.disorder / part.weight for part in (whole, low, high)]  # k E
@@ -301,7 +302,6 @@ def _pays(whole: _Segments, low: _Segments, high: _Segments) -> Flags:
 
 
 def _xlogx(x: Array) -> Array:
-    """x log x, and 0 at 0."""
     return x * np.log(np.maximum(x, np.finfo(np.float64).tiny))
 
 

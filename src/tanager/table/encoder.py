@@ -145,11 +145,7 @@ class TableEncoder:
                 raise _unseen(column, int(unseen.argmax()))
             codes[:, places[position]] = np.minimum(column_codes, schema.missing_code)
 
-        if len(codes) < ROWS_WORTH_THREADS:
-            for position in range(len(places)):
-                encode_one(position)
-        else:
-            map_threads(encode_one, range(len(places)))
+        list((map_threads if len(codes) >= ROWS_WORTH_THREADS else map)(encode_one, range(len(places))))
 
 
 def _unseen(column: Column, row: int) -> DataError:
@@ -180,6 +176,5 @@ def encode_rows(
 
 
 def without_class(schema: TableSchema, n_rows: int) -> Codes:
-    """The class codes of rows whose class is missing."""
     n_classes = schema.target.n_states
     return np.full(n_rows, n_classes, dtype=code_dtype(n_classes))

@@ -80,7 +80,6 @@ class RowKinds:
 
     @classmethod
     def join(cls, parts: Sequence[RowKinds]) -> RowKinds:
-        """The kinds of the rows of all parts."""
         keys, strata, counts, weights = (
             np.concatenate([getattr(part, name) for part in parts]) for name in ("keys", "strata", "counts", "weights")
         )
@@ -112,7 +111,6 @@ class RowKinds:
         return self._draw(np.diff(np.stack([(ends + 1) // 2, ends // 2], axis=1), axis=0), seed)
 
     def _members(self) -> list[NDArray[np.intp]]:
-        """The numbers of the kinds of each stratum."""
         order = np.argsort(self.strata, kind="stable")
         return np.split(order, np.unique(self.strata[order], return_index=True)[1][1:])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import math
 import numbers
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +33,14 @@ UNREADABLE = (pa.ArrowException, OverflowError, TypeError, ValueError)
 # Of dates and durations; Arrow has seconds and finer units, and days of dates.
 COARSE_UNITS = ("Y", "M", "W", "D", "h", "m")
 NO_ROWS = "the table has no rows."
+FAMILIES: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    ((bool, np.bool_), "booleans"),
+    (str, "text"),
+    ((datetime.date, np.datetime64), "dates"),
+    ((datetime.timedelta, np.timedelta64), "durations"),
+    (numbers.Number, "numbers"),
+)
+"""Kinds of cells that a column may hold; the first that fits counts."""
 
 
 def read_columns(X: Any) -> RawTable:
@@ -86,7 +93,9 @@ def _to_arrow(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
         if series.dtype != nw.Object and not _holds_objects(series):
             return series.to_arrow()
         objects = _objects_of(series)  # for which polars gives their addresses
-        return _read_moments(str(series.name), objects, pa.array(objects, from_pandas=True))
+        cells = pa.array(objects, from_pandas=True)
+        _check_moments(str(series.name), objects, cells.type)
+        return cells
     try:
         return pa.array([as_written(cell) for cell in series.to_list()], pa.string())
     except UnicodeError:
@@ -115,24 +124,13 @@ def _read_frame(X: Any) -> RawTable:
         raise DataError("the table has no column: found 0 feature(s) while a minimum of 1 is required.")
     if frame.shape[0] == 0:
         raise DataError(NO_ROWS)
-    return _read_all(names, list(frame.iter_columns()))
-
-
-def read_named(frame: Any, names: Sequence[str]) -> RawTable:
-    """`read_columns` of some columns of a pandas frame with rows; taken one by one they are not copied."""
-    native = nw.from_native(frame, eager_only=True)
-    by_name = dict(zip(map(str, native.columns), native.iter_columns(), strict=True))
-    return _read_all(names, [by_name[name] for name in names])
-
-
-def _read_all(names: Sequence[str], columns: Sequence[nw.Series[Any]]) -> RawTable:
-    n_rows = len(columns[0]) if columns else 0
+    n_rows, columns = len(frame), list(frame.iter_columns())
     read = _map_columns(lambda j: _read_series(names[j], columns[j]), len(columns), n_rows)
     return RawTable(read, named=True, n_rows=n_rows)
 
 
 def _map_columns(read: Callable[[int], Column], n_columns: int, n_rows: int) -> tuple[Column, ...]:
-    """The columns by position, on threads where there are many cells."""
+    """On threads where there are many cells."""
     return tuple((map_threads if n_rows * n_columns >= MANY_CELLS else map)(read, range(n_columns)))
 
 
@@ -219,7 +217,7 @@ def _read_array(X: object) -> RawTable:
         raise DataTypeError(f"the table is a {kind}; expected a data frame, an array or rows.", hint=hint)
     if isinstance(X, list | tuple) and not X:
         raise DataError(NO_ROWS)
-    X = without_mask(X)
+    refuse_mask(X, "the table")
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise DataError("Complex data not supported: the table holds complex numbers.", hint="take X.real, or X.imag.")
     array = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0)
@@ -254,58 +252,46 @@ def _read_numbers(names: Sequence[str], array: NDArray[Any]) -> Iterator[Column]
 def read_objects(name: str, values: NDArray[np.generic]) -> Column:
     """A column of Python objects, text, booleans or dates: Arrow infers one type for it, or we say why it cannot."""
     values = arrow_moments(name, values)
-    try:
-        array = _read_moments(name, values, pa.array(values, from_pandas=True))
-    except DataError:
-        raise
-    except UNREADABLE:
-        try:
-            values = _plain_cells(name, values)
-            array = _read_moments(name, values, pa.array(values, from_pandas=True))
-        except DataError:
-            raise
-        except UNREADABLE:
-            raise _mixed_types(name, values) from None
-    return read_arrow(name, array)
+    cells = _infer(values)
+    if cells is None:
+        values = _plain_cells(values)
+        cells = _infer(values)
+    if cells is None:
+        raise _mixed_types(name, values)
+    _check_moments(name, values, cells.type)
+    return read_arrow(name, cells)
 
 
-def _read_moments(name: str, values: NDArray[Any], cells: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The cells; of dates and times in one column Arrow would cut the hours off, or move those of no zone to UTC."""
-    if values.dtype != object or not (pa.types.is_date(cells.type) or pa.types.is_timestamp(cells.type)):
-        return cells
-    moments = [None if holds_nothing(value) else value for value in values]
-    times = [moment for moment in moments if isinstance(moment, datetime.datetime)]
-    n_zoned = sum(moment.tzinfo is not None for moment in times)
-    if n_zoned and n_zoned + sum(moment is None for moment in moments) < len(moments):
-        raise DataTypeError(
-            f"column {name!r} mixes times with a zone and times without one.", hint="give all of them their zone."
-        )
-    if not times or not pa.types.is_date(cells.type):
-        return cells
-    return pa.array(_as_times(moments))
+def _infer(values: NDArray[Any] | list[object]) -> pa.Array | pa.ChunkedArray | None:
+    """The cells in the one type that Arrow sees in them; None where there is none."""
+    with contextlib.suppress(*UNREADABLE):
+        return pa.array(values, from_pandas=True)
+    return None
 
 
-def _as_times(moments: Sequence[Any]) -> list[datetime.datetime | None]:
-    midnight = datetime.time()
-    is_date = [isinstance(moment, datetime.date) and not isinstance(moment, datetime.datetime) for moment in moments]
-    pairs = zip(moments, is_date, strict=True)
-    return [datetime.datetime.combine(moment, midnight) if date else moment for moment, date in pairs]
+def _check_moments(name: str, values: NDArray[Any], kind: pa.DataType) -> None:
+    """Refuse dates beside times, of which Arrow would cut the hours off, and times that it would move to a zone."""
+    if values.dtype == object and (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        kinds = {_kind_of_moment(value) for value in values if not holds_nothing(value)}
+        if len(kinds) > 1:
+            raise DataTypeError(
+                f"column {name!r} mixes {' and '.join(sorted(kinds))}.", hint="convert the column to one type."
+            )
 
 
-def _plain_cells(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
-    """The cells with None for what holds nothing, and dates of NumPy, if there are only such, in an array of theirs."""
+def _kind_of_moment(value: object) -> str:
+    if isinstance(value, datetime.datetime):
+        return "times without a zone" if value.tzinfo is None else "times with a zone"
+    return "dates" if isinstance(value, datetime.date | np.datetime64) else type(value).__name__
+
+
+def _plain_cells(values: NDArray[np.generic]) -> NDArray[np.object_]:
+    """The cells with None for what holds nothing."""
     cells = [None if holds_nothing(value) else value for value in values]
-    if all(cell is None or isinstance(cell, datetime.date) for cell in cells):
-        cells = _as_times(cells)
-    kinds = {type(cell) for cell in cells if cell is not None}
-    if kinds <= {np.datetime64} or kinds <= {np.timedelta64}:
-        kind = "M8" if np.datetime64 in kinds else "m8"
-        return arrow_moments(name, np.array([np.array("NaT", kind) if cell is None else cell for cell in cells]))
     return np.array([*cells, None], dtype=object)[:-1]  # a cell that is an array stays one
 
 
 def read_arrow(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
-    """A column of an Arrow array."""
     one_order = True
     if isinstance(array, pa.ChunkedArray):
         one_order = _have_one_dictionary(array)
@@ -360,12 +346,12 @@ def _microseconds(name: str, array: pa.Array, kind: pa.DataType) -> Numbers:
         raise too_far(name) from None
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _is_category(kind: pa.DataType) -> bool:
-    return bool(_is_text(kind) or pa.types.is_boolean(kind))
+    return bool(is_text(kind) or pa.types.is_boolean(kind))
 
 
 def _is_entry(kind: pa.DataType) -> bool:
@@ -420,14 +406,14 @@ def _mixed_types(name: str, values: NDArray[np.generic]) -> DataError:
     for row, value in enumerate(values):
         if holds_nothing(value):
             continue
-        family = _family_of(value)
+        family = next((family for kind, family in FAMILIES if isinstance(value, kind)), None)
         if family is None:
             kind = type(value).__name__
             return DataTypeError(
                 f"column {name!r} holds a {kind} in row {row}; each argument must be a string or a number "
                 "(or a boolean or a date)."
             )
-        if not _can_be_kept(value):
+        if _infer([value]) is None:
             return DataError(
                 f"column {name!r} holds {family} in row {row} that cannot be kept: {value!r:.60}.",
                 hint="numbers must be finite, whole ones have at most 64 bits, and text must be valid Unicode.",
@@ -438,55 +424,14 @@ def _mixed_types(name: str, values: NDArray[np.generic]) -> DataError:
     return DataTypeError(f"column {name!r} {mixes} {kinds}.", hint="convert the column to one type.")
 
 
-def _family_of(value: object) -> str | None:
-    families: dict[str, tuple[str, ...]] = {
-        "booleans": ("bool", "bool_"),
-        "text": ("str", "str_"),
-        "dates": ("date", "datetime", "Timestamp", "datetime64"),
-        "durations": ("timedelta", "Timedelta", "timedelta64"),
-    }
-    for family, names in families.items():
-        if type(value).__name__ in names:
-            return family
-    return "numbers" if isinstance(value, numbers.Number) else None
-
-
-def _can_be_kept(value: object) -> bool:
-    """Whether a text can be written as UTF-8, and a number is finite and, if whole, of at most 64 bits."""
-    try:
-        if isinstance(value, str):
-            value.encode()
-        elif isinstance(value, int):
-            return -(2**63) <= value < 2**64
-        elif isinstance(value, numbers.Number):
-            is_real = isinstance(value, numbers.Real) or not isinstance(value, numbers.Complex)  # a Decimal is neither
-            return is_real and math.isfinite(value)  # type: ignore[arg-type]
-    except (ValueError, OverflowError, TypeError):
-        return False
-    return True
-
-
-def without_mask(values: Any) -> Any:
-    """Masked arrays, and lists of them, as arrays whose masked cells are missing; anything else as it is.
-
-    Whoever takes a masked array for an array (`numpy.asarray`, scikit-learn) sees the numbers below its mask.
-    """
-    if isinstance(values, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in values):
-        try:
-            values = np.ma.array(values)
-        except ValueError:
-            return values  # rows of several lengths, which the caller refuses
-    if not isinstance(values, np.ma.MaskedArray):
-        return values
-    if not np.ma.is_masked(values):
-        return values.data
-    if values.dtype.kind in "fc":
-        return values.filled(np.nan)
-    if values.dtype.kind in "mM":
-        return values.filled(np.datetime64("NaT") if values.dtype.kind == "M" else np.timedelta64("NaT"))
-    objects = values.data.astype(object)  # where an integer may stand beside nothing
-    objects[np.ma.getmaskarray(values)] = None
-    return objects
+def refuse_mask(values: object, what: str) -> None:
+    """Whoever takes a masked array for an array (`numpy.asarray`, scikit-learn) sees the numbers below its mask."""
+    rows = values if isinstance(values, list | tuple) else [values]
+    if any(isinstance(row, np.ma.MaskedArray) for row in rows):
+        raise DataTypeError(
+            f"{what} is a masked array, and numbers below a mask are no data.",
+            hint="values.astype(float).filled(numpy.nan) is an array whose masked cells are missing.",
+        )
 
 
 def arrow_moments(name: str, values: NDArray[Any]) -> NDArray[Any]:
@@ -505,7 +450,6 @@ def arrow_moments(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 
 def too_far(name: str) -> DataError:
-    """The error for a moment that 64 bits of microseconds do not hold."""
     return DataError(
         f"column {name!r} holds a date or duration of more than 292,000 years.",
         hint="replace it by a missing cell if it stands for one.",

@@ -53,12 +53,10 @@ WANTS: dict[Needs, str] = {
 
 
 def most_needed(*needs: Needs) -> Needs:
-    """The greatest of several needs."""
     return max(needs, key=LEVELS.index)
 
 
 def exceeds(needs: Needs, other: Needs) -> bool:
-    """Whether a need is greater than another."""
     return LEVELS.index(needs) > LEVELS.index(other)
 
 
@@ -236,7 +234,6 @@ class EncodedBatch:
 
     @classmethod
     def empty(cls, n_states: tuple[int, ...]) -> EncodedBatch:
-        """No rows of such a table."""
         n_attributes = len(n_states) - 1
         codes = np.empty((0, n_attributes), dtype=code_dtype(max(n_states)), order="F")
         return cls(codes, codes[:, :0].reshape(-1), n_states, np.zeros(n_attributes, dtype=bool))
@@ -252,7 +249,6 @@ class EncodedBatch:
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
     def column(self, node: int) -> Codes:
-        """The codes of one node, contiguous."""
         return self.class_codes if node == self.n_attributes else self.codes[:, node]
 
     def take(self, rows: slice | NDArray[np.bool_] | NDArray[np.integer]) -> EncodedBatch:
@@ -272,7 +268,6 @@ class EncodedBatch:
         return replace(self, codes=codes, n_states=n_states, incomplete=self.incomplete[attributes])
 
     def weighed(self, factors: Weights) -> EncodedBatch:
-        """The rows with their weights times the factor of their class."""
         return replace(self, weights=self.row_weights * factors[self.class_codes])
 
     def map(self, function: Callable[[EncodedBatch], EncodedBatch], name: str = "map") -> EncodedBatch:

@@ -117,7 +117,6 @@ class TableSchema:
         return tuple(sorted(positions, key=lambda k: self.attributes[k].name) if self.named else positions)
 
     def select(self, positions: Sequence[int]) -> TableSchema:
-        """The schema of some attributes, in the order given."""
         return TableSchema(tuple(self.attributes[position] for position in positions), self.target, self.named)
 
 

@@ -19,7 +19,7 @@ from tanager.arrays import Codes
 from tanager.errors import DataError, DataTypeError, DataWarning, OptionError
 from tanager.registry import nearest_first
 from tanager.table.columns import RawTable, code_dtype
-from tanager.table.read_columns import check_unicode, holds_nothing, read_columns, without_mask
+from tanager.table.read_columns import check_unicode, holds_nothing, read_columns, refuse_mask
 from tanager.table.rows import Weights
 from tanager.table.schema import ColumnSchema
 
@@ -120,8 +120,9 @@ def read_rows(
 
 def read_sample_weight(sample_weight: ArrayLike, rows: Any) -> Weights:
     """The weight of each of the rows, a number from zero up; one that is missing or masked is refused."""
+    refuse_mask(sample_weight, "sample_weight")
     try:
-        weights = _check_sample_weight(without_mask(sample_weight), rows, dtype=np.float64, ensure_non_negative=True)
+        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
     except ValueError as error:
         raise DataError(f"the weights of the rows cannot be used: {error}") from None
     check_least(weights)
@@ -195,10 +196,9 @@ def target_name(y: object, taken: tuple[str, ...]) -> str:
 
 
 def read_labels(y: ArrayLike | None) -> NDArray[np.generic]:
-    """One label per row, as given."""
     if y is None:
         raise DataError("a classifier requires y to be passed, but the target y is None.")
-    y = without_mask(y)
+    refuse_mask(y, "the class column")
     if isinstance(y, pa.ChunkedArray):  # of a dictionary, whose nulls NumPy would take for its last entry
         y = y.combine_chunks()
     if isinstance(y, list | tuple) and any(isinstance(label, str) for label in y):
@@ -231,7 +231,6 @@ def _narrow(labels: NDArray[np.generic]) -> NDArray[np.generic]:
 
 
 def check_labels(labels: NDArray[np.generic]) -> None:
-    """Refuse labels that are no classes."""
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise DataError("Input y contains infinity or a value too large for dtype('float64').")
     if labels.dtype.kind not in "iub":  # whole numbers are always classes
@@ -271,7 +270,6 @@ def encode_labels(
 
 
 def missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """(n_rows,) whether the class of a row is missing."""
     if labels.dtype.kind == "O":
         return np.array([holds_nothing(label) for label in labels], dtype=bool)
     return np.isnan(labels) if labels.dtype.kind in "fmM" else np.zeros(len(labels), dtype=bool)

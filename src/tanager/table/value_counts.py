@@ -46,7 +46,6 @@ class ValueCounts:
         return cls(values, np.zeros(len(values), dtype=np.intp), np.ones(len(values)), len(values))
 
     def merge(self, other: ValueCounts) -> ValueCounts:
-        """The counts of the rows of both."""
         classes = np.concatenate([self.classes, other.classes])
         merged = count_values(
             np.concatenate([self.values, other.values]),
@@ -180,7 +179,6 @@ def changes(items: NDArray[np.generic]) -> Flags:
 
 
 def sum_by(index: Places, weights: Array | None, minlength: int = 0) -> Array:
-    """The total weight of each index."""
     return np.bincount(index, weights, minlength).astype(np.float64, copy=False)
 
 
@@ -217,7 +215,6 @@ class ValueSketch:
         self._levels: dict[int, ValueCounts] = {}
 
     def add(self, counts: ValueCounts) -> None:
-        """Add the rows of one batch."""
         summary, level = self._compress(counts), 0
         while level in self._levels:
             summary = self._compress(self._levels.pop(level).merge(summary))
@@ -225,7 +222,6 @@ class ValueSketch:
         self._levels[level] = summary
 
     def counts(self) -> ValueCounts:
-        """All rows."""
         return reduce(ValueCounts.merge, self._levels.values(), ValueCounts.of_distinct(np.empty(0)))
 
     def _compress(self, counts: ValueCounts) -> ValueCounts:

@@ -111,8 +111,7 @@ class TuneRun:
         problem = PulledTables(objective, expert, pull, objective.expected_counts(expert))
         # The rows of a fold are hardly ever at a saddle, and to look for one takes tens of passes.
         what, leave_saddle = f"tune with strength {strength:g}", tol == TOLERANCE
-        fit = fit_tables(problem, problem.vector(start), MAX_ITER, tol, what, leave_saddle)
-        return fit.tables
+        return fit_tables(problem, start, MAX_ITER, tol, what, leave_saddle)[0]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from scipy.optimize import minimize as scipy_minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
 from oracle import batch_of, hinge_loss, random_batch, take_rows
 from parameters.tasks import noisy, task_of
@@ -22,10 +20,8 @@ from tanager.errors import OptionError, SeparationWarning
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import Frequency
 from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.conditional.descent import minimize
 from tanager.parameters.conditional.learner import Conditional
-from tanager.parameters.conditional.objectives import Objective, indicators
-from tanager.parameters.conditional.penalized import PRIORS, Penalized
+from tanager.parameters.conditional.objectives import indicators
 from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 2, 3)
@@ -51,23 +47,6 @@ def test_without_prior_it_is_logistic_regression_on_the_indicators_of_the_struct
     expected = -peer.predict_log_proba(features)[np.arange(batch.n_rows), batch.class_codes].mean()
     assert log_loss(dag, learnt.network.tables, batch) == pytest.approx(expected, abs=1e-6)
     assert learnt.trace.optimum == "global, how near is not known"
-
-
-@pytest.mark.parametrize("prior", ["none", "uniform", "hierarchical"])
-def test_every_start_leads_to_the_same_value(prior):
-    batch = noisy()
-    task = task_of(DAGS["tree"], batch)
-    cells = ClassCells.of(task.dag, N_STATES)
-    counted = cells.pack(task.counts.tables(task.dag.families)).sum(axis=1)
-    problem = Penalized(cells, Objective(cells, batch), PRIORS[prior](task, cells), counted)
-    problem.set_strengths((1.0, 4.0) if prior == "hierarchical" else ())
-    generator = np.random.default_rng(1)
-    ends = []
-    for _ in range(10):
-        start = 2.0 * generator.normal(size=problem.zero.shape)
-        with threadpool_limits(1, "blas"):
-            ends.append(minimize(problem, start, 5_000, 1e-8).values[-1])
-    np.testing.assert_allclose(ends, ends[0], rtol=1e-6)
 
 
 @pytest.mark.parametrize("dag", [DAGS["naive Bayes"], DAGS["tree"]])
@@ -255,11 +234,3 @@ def test_published_errors_of_zero_are_reached(name):
     for held_out in splits:
         fitted = TANClassifier(parameters=Conditional()).fit(X[~held_out], y[~held_out])
         assert (fitted.predict(X[held_out]) == y[held_out]).all()
-
-
-def test_the_strengths_chosen_and_the_descent_are_reported_as_the_trace_has_them():
-    seen = []
-    trace = Conditional().learn(replace(task_of(DAGS["tree"], noisy()), report=seen.append)).trace
-    strengths, descent = seen
-    assert strengths == f"strengths {trace.strength} after {trace.passes_on_folds} passes over held-out folds"
-    assert f"{trace.passes} passes over the rows: {trace.end}" in descent

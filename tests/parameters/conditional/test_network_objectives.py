@@ -119,21 +119,6 @@ def test_a_table_the_query_needs_is_among_the_nodes_and_no_other():
     assert NetworkObjective(dag, n_states, np.vstack([complete, without_2]), (1,)).nodes == (1, 2, 3)
 
 
-def test_rows_without_the_query_and_tables_it_does_not_need_have_no_slope():
-    network = random_network(3, [2, 3, 2, 2, 2], density=0.6)
-    codes, weights = random_rows(network, 20, 5, 0.3)
-    absent = codes.copy()
-    absent[:, 2] = network.n_states[2]
-    both = NetworkObjective(
-        network.dag, network.n_states, np.vstack([codes, absent]), (2,), np.concatenate([weights, 7 * weights])
-    )
-    alone = NetworkObjective(network.dag, network.n_states, codes, (2,), weights)
-    assert both(network.tables)[0] == pytest.approx(alone(network.tables)[0], rel=1e-12)
-    for node, (own, other) in enumerate(zip(both(network.tables)[1], alone(network.tables)[1], strict=True)):
-        np.testing.assert_allclose(own, other, atol=1e-12)
-        assert node in both.nodes or not own.any()
-
-
 def test_an_unknown_objective_is_refused_by_name():
     with pytest.raises(OptionError, match="objective='cl' is not known; expected one of 'cll'"):
         NetworkObjective(Dag(((),)), (2,), np.array([[0]]), (0,), name="cl")
@@ -149,12 +134,12 @@ def test_the_prior_costs_what_pseudo_rows_lose_against_the_centre_and_the_slope_
     rows = [generator.uniform(0.0, 9.0, table.shape) for table in network.tables]
     problem = PulledTables(objective, network.tables, pseudo, rows)
 
-    start = np.zeros(problem.size)
+    start = problem.vector(network.tables)
     for table, centre in zip(problem.tables(start), network.tables, strict=True):
         np.testing.assert_allclose(table, centre)
     assert problem(start)[0] == pytest.approx(objective(network.tables)[0])
 
-    vector = generator.normal(size=problem.size)
+    vector = generator.normal(size=len(start))
     tables = problem.tables(vector)
     cost = sum(float((pseudo[n] * np.log(network.tables[n] / tables[n])).sum()) for n in objective.nodes)
     value, slope = problem(vector)

@@ -134,22 +134,3 @@ def test_the_uniform_prior_adds_a_row_to_every_entry_of_the_joint_likelihood(dag
     for family in cells.families:
         counted = task.counts.table(family).reshape(family.shape(N_STATES)) + 1.0
         np.testing.assert_allclose(tables[family.child], counted / counted.sum(axis=1, keepdims=True), atol=1e-6)
-
-
-def test_a_class_without_rows_keeps_half_a_row():
-    n_states = (3, 2, 2, 3)
-    batch = random_batch(5, 60, n_states, empty_class=True)
-    task = task_of(DAGS["tree"], batch)
-    prior = PRIORS["hierarchical"](task, ClassCells.of(DAGS["tree"], n_states))
-    precision = prior.precision((1.0, 1.0))
-    assert np.isinf(precision[-1]).tolist() == [False, False, True]
-    assert prior.start[-1, 2] == pytest.approx(np.log(0.5 / 60))
-
-
-@pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)
-def test_a_penalised_intercept_has_the_strength_of_main_effects_and_no_other_changes(dag):
-    task, cells, _, _ = problem(dag, "hierarchical", ())
-    prior = PRIORS["hierarchical"](task, cells)
-    free, bound = prior.precision((2.0, 3.0, 5.0)), prior.with_intercept().precision((2.0, 3.0, 5.0))
-    np.testing.assert_array_equal(bound, np.where(free == 0.0, 2.0, free))
-    assert (free == 0.0).any()

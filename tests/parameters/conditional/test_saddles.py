@@ -11,10 +11,7 @@ from scipy.special import log_expit
 from oracle import batch_of
 from parameters.tasks import task_of
 from tanager import Network, tune
-from tanager.network.log_joint import LogJoint
 from tanager.parameters import Conditional
-from tanager.parameters.conditional.descent import lowest_curvature
-from tanager.parameters.conditional.learner import ConditionalFit
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
 
@@ -94,57 +91,11 @@ def test_folds_do_not_stop_at_the_plateau_of_a_saddle(n_rows):
     assert trace.objective[-1] / batch.n_rows < 0.5
 
 
-def test_the_trace_tells_that_all_strengths_are_infinite_and_what_was_refused():
+def test_the_trace_tells_that_all_strengths_are_infinite():
     trace = Conditional().learn(task_of(COLLIDER, rows_of(0.5, 60, barrier=True))).trace
-    held_out = dict(trace.held_out)
-    best = min(held_out, key=held_out.get)
-    assert held_out[best] < held_out[trace.strength]
-    assert trace.optimum.startswith(f"without effects, as all strengths are infinite; {best} had a held-out loss of")
+    assert trace.optimum == "without effects, as all strengths are infinite"
     asked = Conditional(strength=np.inf).learn(task_of(COLLIDER, DATA["D"])).trace
     assert asked.optimum == "without effects, as all strengths are infinite"
-
-
-@pytest.mark.filterwarnings("ignore::tanager.errors.SeparationWarning")
-def test_example_4_reaches_half_of_log_2():
-    """The frequencies are a saddle with log 2, as every P(x0 | x1, x2) is a half; the paper has half of that."""
-    batch = DATA["D"]
-    learnt = Conditional(prior=None).learn(task_of(COLLIDER, batch))
-    assert learnt.trace.objective[0] < 4 * np.log(2)
-    logs = LogJoint.of(COLLIDER, learnt.network.tables, batch.n_states)(batch.codes, normalized=True)
-    assert -logs[np.arange(4), batch.class_codes].mean() == pytest.approx(np.log(2) / 2, abs=1e-3)
-
-
-def test_a_saddle_is_left_where_folds_choose_the_strength():
-    batch = DATA["D'', alpha 1/2"]
-    learnt = Conditional(prior="generative").learn(task_of(COLLIDER, batch))
-    logs = LogJoint.of(COLLIDER, learnt.network.tables, batch.n_states)(batch.codes, normalized=True)
-    assert -logs[np.arange(batch.n_rows), batch.class_codes].mean() < 0.6
-
-
-def test_without_restarts_a_saddle_is_left_for_an_optimum_that_need_not_be_the_best():
-    batch = DATA["D'', alpha .4"]
-    trace = Conditional(prior=None, starts=1).learn(task_of(COLLIDER, batch)).trace
-    assert trace.optimum == "local, the best of 1 start"
-    assert trace.objective[-1] < 0.9 * trace.objective[0]
-
-
-@pytest.mark.parametrize("data", DATA)
-def test_the_lowest_curvature_is_that_of_the_hessian_by_differences(data):
-    task = task_of(COLLIDER, DATA[data])
-    fit = ConditionalFit(task, Conditional(prior="uniform"))
-    problem = fit._problem(task, fit._cells)
-    vector = problem.to_vector(problem.zero)
-    step = 1e-4
-    hessian = np.array(
-        [(problem(vector + step * e)[1] - problem(vector - step * e)[1]) / (2 * step) for e in np.eye(len(vector))]
-    )
-    curvatures = np.linalg.eigvalsh((hessian + hessian.T) / 2)
-    curvature, direction = lowest_curvature(problem, vector, problem(vector)[1])
-    if curvatures[0] < -0.01 * curvatures[-1]:
-        assert curvature == pytest.approx(curvatures[0], rel=0.05)
-        assert direction @ hessian @ direction == pytest.approx(curvatures[0], rel=0.05)
-    else:
-        assert curvature == 0.0
 
 
 @pytest.mark.parametrize("data", ["D'', alpha 1/2", "D'', alpha .4"])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
-from datetime import date, datetime, timedelta
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,7 +13,7 @@ import pytest
 
 from tanager.errors import DataError
 from tanager.table.columns import DictionaryColumn
-from tanager.table.read_columns import is_stream, read_columns
+from tanager.table.read_columns import is_stream
 from tanager.table.stream.source import open_stream
 
 
@@ -47,45 +44,6 @@ def test_columns_follow_the_first_batch_in_any_order():
     assert [table.columns[0].values.tolist() for table in tables] == [[1], [2]]
 
 
-def test_a_record_batch_is_read_as_the_table_of_it():
-    columns = {
-        "integer": pa.array([1, None, 3]),
-        "small": pa.array([1, 2, 3], pa.int8()),
-        "float": pa.array([0.5, None, float("nan")]),
-        "decimal": pa.array([1, 2, 3]).cast(pa.decimal128(20, 1)),
-        "text": pa.array(["x", None, "y"]),
-        "large": pa.array(["x", None, "y"], pa.large_string()),
-        "dictionary": pa.array(["x", None, "y"]).dictionary_encode(),
-        "boolean": pa.array([True, None, False]),
-        "date": pa.array([date(2020, 1, 1), None, date(2020, 1, 2)]),
-        "time": pa.array([datetime(2020, 1, 1, 2), None, datetime(2020, 1, 2)]),
-        "span": pa.array([timedelta(1), timedelta(2), None]),
-        "nothing": pa.nulls(3),
-    }
-    (batch,) = pa.table(columns).to_batches()
-    (found,) = open_stream(iter([batch])).tables()
-    expected = read_columns(pa.table(columns))
-    assert (found.names, found.n_rows) == (expected.names, expected.n_rows)
-    for own, other in zip(found.columns, expected.columns, strict=True):
-        assert type(own) is type(other)
-        for one, two in zip(astuple(own), astuple(other), strict=True):
-            np.testing.assert_array_equal(one, two)
-            assert getattr(one, "dtype", None) == getattr(two, "dtype", None)
-
-
-def test_a_record_batch_is_refused_in_the_words_of_a_table():
-    for columns, message in (
-        ({"a": pa.array([[1], [2]])}, "column 'a' holds list<"),
-        ({"a": pa.array([1.0, float("inf")])}, "column 'a' contains infinity"),
-    ):
-        for frame in (pa.table(columns), pa.table(columns).to_batches()[0]):
-            with pytest.raises(DataError, match=message):
-                list(open_stream(iter([frame])).tables())
-    twice = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
-    with pytest.raises(DataError, match="two columns of the same name"):
-        list(open_stream(iter([twice])).tables())
-
-
 def test_selected_columns_come_in_the_order_asked_for():
     batches = [pa.table({"a": [1], "b": ["x"], "c": [0]}), pd.DataFrame({"b": ["y"], "a": [2]})]
     found = list(open_stream(iter(batches)).select(["b", "a"]))
@@ -110,7 +68,6 @@ def test_text_stored_as_a_dictionary_declares_no_order(tmp_path):
     )
     stream = open_stream(pa.dataset.dataset(tmp_path))
     (table,) = stream.tables()
-    assert stream.n_rows == 3
     columns = [column for column in table.columns if isinstance(column, DictionaryColumn)]
     assert [column.ordered for column in columns] == [False, False, True]
     assert [column.dictionary for column in columns] == [("b", "a")] * 3

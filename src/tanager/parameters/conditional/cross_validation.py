@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logsumexp
 
 from tanager.arrays import Array
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.descent import minimize
-from tanager.parameters.conditional.objectives import POWERS, indicators, losses_and_slopes
+from tanager.parameters.conditional.objectives import indicators
 from tanager.parameters.conditional.penalized import Penalized
 from tanager.parameters.protocol import ParameterTask
 from tanager.runtime.resources import map_threads
@@ -42,41 +41,29 @@ MAX_ROWS_FOR_FOLDS = 5_000
 PATIENCE = 10
 
 
-class HeldOut:
-    """Validation rows, judged by the objective that the fit makes small (`conditional.objectives`)."""
-
-    def __init__(
-        self, cells: ClassCells, batch: EncodedBatch, normalized: bool, objective: str = "cll", alpha: float = 0.0
-    ) -> None:
-        self.cells = cells
-        self._normalized = normalized
-        self._power = POWERS[objective]
-        self._alpha = alpha
-        self._indicators: sparse.csr_array = indicators(cells, batch)
-        self._classes = batch.class_codes.astype(np.intp)
-        self.weights = batch.row_weights
-
-    def losses(self, beta: Array) -> Array:
-        """What every row adds to the objective, (n_rows,), less what is the same for every beta."""
-        logs = self.cells.log_normalize(beta) if self._normalized else beta
-        scores = np.ascontiguousarray((self._indicators @ logs).T)
-        log_joint = scores[self._classes, np.arange(len(self._classes))]
-        log_p = log_joint - logsumexp(scores, axis=0)
-        losses: Array = (1.0 - self._alpha) * losses_and_slopes(log_p, self._power)[0] - self._alpha * log_joint
-        return losses
-
-
 @dataclass
 class Fold:
-    """A problem on the training rows of a fold, the effects reached so far, and the validation rows."""
+    """A problem on the training rows of a fold, the effects reached so far, and the validation rows.
+
+    These are judged by the objective that the fit makes small (`conditional.objectives`).
+    """
 
     problem: Penalized
     u: Array
-    held_out: HeldOut
+    validation: EncodedBatch
+
+    @cached_property
+    def weights(self) -> Array:
+        """Of the validation rows."""
+        return self.validation.row_weights
+
+    @cached_property
+    def _indicators(self) -> sparse.csr_array:
+        return indicators(self.problem.cells, self.validation)
 
     def losses(self, u: Array) -> Array:
         """Of the validation rows at effects u."""
-        return self.held_out.losses(self.problem.beta(u))
+        return self.problem.objective.losses(self.problem.beta(u), self._indicators, self.validation.class_codes)
 
 
 def split_folds(task: ParameterTask, most_rows: int, seed: int) -> Iterator[tuple[ParameterTask, EncodedBatch]]:
@@ -118,7 +105,7 @@ def choose_strengths(folds: Sequence[Fold]) -> Chosen:
     n_levels = max(fold.problem.prior.n_levels for fold in folds)
     has_saddles = any(fold.problem.has_saddles for fold in folds)
     absent = (np.inf,) * n_levels
-    weights = np.concatenate([fold.held_out.weights for fold in folds])
+    weights = np.concatenate([fold.weights for fold in folds])
     if not len(weights):
         return Chosen(absent)
     means: dict[Strengths, float] = {}
@@ -206,7 +193,7 @@ def choose_iterations(folds: list[Fold], max_iter: int) -> tuple[int, list[float
     length = max(map(len, curves))
     # A fold that has stopped keeps the loss it stopped at.
     extended = [[*curve, *curve[-1:] * (length - len(curve))] for curve in curves]
-    total = sum(fold.held_out.weights.sum() for fold in folds)
+    total = sum(fold.weights.sum() for fold in folds)
     means: list[float] = (np.sum(extended, axis=0) / (total or 1.0)).tolist()
     return int(np.argmin(means)), means
 
@@ -216,7 +203,7 @@ def _loss_curve(fold: Fold, max_iter: int) -> list[float]:
     curve: list[float] = []
 
     def enough(u: Array) -> bool:
-        curve.append(float(fold.held_out.weights @ fold.losses(u)))
+        curve.append(float(fold.weights @ fold.losses(u)))
         best = int(np.argmin(curve))
         return len(curve) - 1 > best + max(PATIENCE, best)
 

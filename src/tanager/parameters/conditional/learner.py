@@ -22,7 +22,6 @@ from tanager.parameters.conditional.cross_validation import (
     MAX_ROWS_FOR_FOLDS,
     Chosen,
     Fold,
-    HeldOut,
     Strengths,
     choose_iterations,
     choose_strengths,
@@ -240,7 +239,7 @@ class ConditionalFit:
             f"{n_passes} passes over the rows: {descent.end}"
         )
         network, marginal_difference = self._network(problem.beta(descent.u))
-        optimum, p_bound = self._describe_optimum(descent, problem, chosen)
+        optimum, p_bound = self._describe_optimum(descent, problem)
         trace = ConditionalTrace(
             strength=chosen.strengths,
             held_out=tuple(chosen.losses.items()),
@@ -267,13 +266,13 @@ class ConditionalFit:
         least = self._task.counts.rows.outline.least_weight
         return 1.0 if least is None else least
 
-    def _describe_optimum(self, descent: Descent, problem: Penalized, chosen: Chosen) -> tuple[str, float | None]:
+    def _describe_optimum(self, descent: Descent, problem: Penalized) -> tuple[str, float | None]:
         """`optimum` and `p_bound` of the trace; the bound is one of P for the conditional likelihood alone."""
         bound = descent.bound
         if self._options.stopping == "cross-tuning" and descent.end == "max_iter":
             return "not sought, held-out folds chose the number of iterations", None
         if problem.has_saddles and problem.without_effects:
-            return "without effects, as all strengths are infinite" + _describe_refused(chosen), None
+            return "without effects, as all strengths are infinite", None
         if descent.is_minimum is False:
             return "saddle", None
         if descent.is_minimum or (descent.end == "bound" and problem.has_saddles):
@@ -323,11 +322,8 @@ class ConditionalFit:
         """Problems on the training rows of folds, at no effects yet, and their validation rows."""
         folds = []
         for part, validation in split_folds(self._task, most_rows, FOLD_SEED):
-            cells = ClassCells.of(part.dag, part.counts.n_states)
-            problem = self._problem(part, cells)
-            options = self._options
-            held_out = HeldOut(cells, validation, self._normalizes(part.dag), options.objective, options.joint_share)
-            folds.append(Fold(problem, problem.zero, held_out))
+            problem = self._problem(part, ClassCells.of(part.dag, part.counts.n_states))
+            folds.append(Fold(problem, problem.zero, validation))
         return folds
 
     def _choose_strengths(self, problem: Penalized) -> tuple[Chosen, Array]:
@@ -339,7 +335,7 @@ class ConditionalFit:
         # Effects of more attributes than in any fold were never judged.
         n_levels = problem.prior.n_levels
         chosen.strengths = (*chosen.strengths, *(np.inf,) * n_levels)[:n_levels]
-        alike = all(fold.held_out.cells == self._cells for fold in folds)
+        alike = all(fold.problem.cells.is_like(problem.cells) for fold in folds)
         return chosen, np.mean([fold.u for fold in folds], axis=0) if alike else problem.zero
 
     def _choose_iterations(self, chosen: Chosen) -> tuple[int, list[float]]:
@@ -370,15 +366,6 @@ class ConditionalFit:
             counts = task.counts.tables(task.dag.families)
             others = tuple(_plain_frequencies(counted.reshape(-1, counted.shape[-1])) for counted in counts)
         return task.network(cells.unpack(np.exp(cells.log_normalize(beta)), others)), None
-
-
-def _describe_refused(chosen: Chosen) -> str:
-    """Strengths that held-out folds liked better than those chosen, though not clearly; nothing if there are none."""
-    if not chosen.losses:
-        return ""
-    best = min(chosen.losses, key=chosen.losses.__getitem__)
-    loss, lowest = chosen.losses[chosen.strengths], chosen.losses[best]
-    return f"; {best} had a held-out loss of {lowest:.4g} for {loss:.4g}, not clearly less" if lowest < loss else ""
 
 
 def _plain_frequencies(counted: NDArray[np.number]) -> Array:

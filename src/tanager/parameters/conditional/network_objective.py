@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
@@ -187,18 +186,6 @@ class TableObjective(Protocol):
     def __call__(self, tables: Tables) -> tuple[float, tuple[Array, ...]]: ...
 
 
-@dataclass
-class NetworkFit:
-    """Tables of all nodes, and the penalised loss at the start and after each step.
-
-    `end` says why it stopped: "tolerance", "max_iter", or "precision" when no step lowered the loss any more.
-    """
-
-    tables: tuple[Array, ...]
-    values: list[float] = field(default_factory=list)
-    end: str = "max_iter"
-
-
 class PulledTables:
     """objective - sum over cells of pseudo log(theta / centre) by a vector v, where beta = log centre + v scale.
 
@@ -222,10 +209,6 @@ class PulledTables:
             for node in objective.nodes
         }
         self._ends = np.cumsum([len(scale) for scale in self._scale.values()])
-
-    @property
-    def size(self) -> int:
-        return int(self._ends[-1])
 
     def tables(self, vector: Array) -> tuple[Array, ...]:
         """The tables of all nodes at v."""
@@ -258,33 +241,34 @@ class PulledTables:
 
 
 def fit_tables(
-    problem: PulledTables, start: Array, max_iter: int, tol: float, what: str, leave_saddle: bool = False
-) -> NetworkFit:
-    """Descend from v until half the squared norm of the scaled gradient is at most `tol` times the loss.
+    problem: PulledTables, start: Tables, max_iter: int, tol: float, what: str, leave_saddle: bool = False
+) -> tuple[tuple[Array, ...], list[float]]:
+    """Descend from tables until half the squared norm of the scaled gradient is at most `tol` times the loss.
 
-    `what` is fitted, for the warning that the iterations were too few. With `leave_saddle` a start without slope is
-    left along its most negative curvature, if it has one (Roos et al. 2005, theorem 4).
+    The tables of all nodes at the end, and the penalised loss at the start and after each step. `what` is fitted, for
+    the warning that the iterations were too few. With `leave_saddle` a start without slope is left along its most
+    negative curvature, if it has one (Roos et al. 2005, theorem 4).
     """
-    fit = NetworkFit(problem.tables(start))
-    for vector, value, gradient in lbfgs(problem, start, max_iter):
-        fit.tables = problem.tables(vector)
-        fit.values.append(value)
-        if 0.5 * float(gradient @ gradient) <= tol * abs(value):
-            lower = look_below(problem, start)[1] if leave_saddle and len(fit.values) == 1 else None
-            if lower is not None:
-                return fit_tables(problem, lower, max_iter, tol, what)
-            fit.end = "tolerance"
-            return fit
-    if len(fit.values) <= max_iter:
-        fit.end = "precision"
-        return fit
-    warnings.warn(
-        f"{what} stopped after {max_iter} iterations, before the tables had settled; the loss fell from "
-        f"{fit.values[0]:.6g} to {fit.values[-1]:.6g}, by {fit.values[-2] - fit.values[-1]:.2g} in the last one.",
-        ConvergenceWarning,
-        stacklevel=3,
-    )
-    return fit
+    first, values, settled = problem.vector(start), [], False
+    vector = first
+    for point, value, gradient in lbfgs(problem, first, max_iter):
+        vector = point
+        values.append(value)
+        settled = 0.5 * float(gradient @ gradient) <= tol * abs(value)
+        if settled:
+            break
+    if settled and leave_saddle and len(values) == 1:
+        lower = look_below(problem, first)[1]
+        if lower is not None:
+            return fit_tables(problem, problem.tables(lower), max_iter, tol, what)
+    if not settled and len(values) > max_iter:
+        warnings.warn(
+            f"{what} stopped after {max_iter} iterations, before the tables had settled; the loss fell from "
+            f"{values[0]:.6g} to {values[-1]:.6g}, by {values[-2] - values[-1]:.2g} in the last one.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return problem.tables(vector), values
 
 
 class MissingObjective(Objective):

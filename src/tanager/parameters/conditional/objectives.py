@@ -25,8 +25,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import logsumexp
 
-from tanager.arrays import Array
+from tanager.arrays import Array, Codes
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import Family
 from tanager.parameters.class_cells import ClassCells
@@ -88,6 +89,7 @@ class Objective:
         # What a pass needs of the rows is made once, where they are, and kept there.
         make = partial(_make_passes, cells=cells, power=POWERS[name], compiled=compiled, engine=engine)
         self._passes = rows.kept().prepare(make)
+        self._power = POWERS[name]
         self._normalized = normalized
         self._alpha = alpha
         self._counts = counts
@@ -105,6 +107,14 @@ class Objective:
             value = (1.0 - self._alpha) * value - self._alpha * float(np.vdot(self._counts, logs))
             gradient = (1.0 - self._alpha) * gradient - self._alpha * self._counts
         return value, gradient - np.exp(logs) * self._cells.sum_states(gradient)
+
+    def losses(self, beta: Array, indicators: sparse.csr_array, classes: Codes) -> Array:
+        """What each of other rows adds to the objective, (n_rows,), less what is the same for every beta."""
+        logs = self._cells.log_normalize(beta) if self._normalized else beta
+        scores = np.ascontiguousarray((indicators @ logs).T)
+        log_joint = scores[classes, np.arange(len(classes))]
+        losses, _ = losses_and_slopes(log_joint - logsumexp(scores, axis=0), self._power)
+        return (1.0 - self._alpha) * losses - self._alpha * log_joint
 
     def _conditional(self, logs: Array) -> tuple[float, Array]:
         self.n_passes += 1

@@ -82,7 +82,7 @@ class Penalized:
         `mirrored` is for two classes of which the objective sees the difference only: the effects of the second are
         then minus those of the first, and half of the variables are enough.
         """
-        self._cells = cells
+        self.cells = cells
         self.objective = objective
         self.prior = prior
         self._mirrored = mirrored
@@ -188,9 +188,9 @@ class Penalized:
         beta = self.prior.start + self._both_classes(self.prior.effects @ self._variables(vector))
         value, slopes = self.objective(beta)
         if self.prior.log_entries > 0.0:
-            logs = self._cells.log_normalize(beta)
+            logs = self.cells.log_normalize(beta)
             value -= self.prior.log_entries * float(logs.sum())
-            n_entries = self._cells.sum_states(np.ones_like(logs))
+            n_entries = self.cells.sum_states(np.ones_like(logs))
             slopes = slopes - self.prior.log_entries * (1.0 - np.exp(logs) * n_entries)
         if self._mirrored:
             slopes = slopes[:, :1] - slopes[:, 1:]

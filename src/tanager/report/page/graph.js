@@ -1,14 +1,11 @@
-// The network: boxes in layers from top to bottom, or on a ring where edges are pairs; pan and zoom, hover for what a node or a pair says,
-// click to pin it.
+// The network: boxes in layers from top to bottom; pan and zoom, hover for what a node or a pair says, click to pin it.
 
-// The scale below which names cannot be read: at first part of a large network is out of sight instead. A ring is shown
-// whole a little longer, as its edges lead across.
-const SMALLEST = 0.55, SMALLEST_RING = 0.4;
+// The scale below which names cannot be read: at first part of a large network is out of sight instead.
+const SMALLEST = 0.55;
 
 function makeGraph(network, target, store, views) {
   const { nodes, height, letters } = network;
-  const ring = network.kind === "effects";
-  const smallestFit = ring ? SMALLEST_RING : SMALLEST;
+  const additive = network.kind === "effects";
   const pairs = network.pairs ?? [];
   const pairOf = (parent, child) => pairs.findIndex((pair) => pair.parent === parent && pair.child === child);
   const children = nodes.map(() => []);
@@ -16,7 +13,7 @@ function makeGraph(network, target, store, views) {
   const view = { x: 0, y: 0, scale: 1 };
   // Attributes without any effect are not drawn.
   const paired = new Set(pairs.filter(({ importance }) => importance > 0).flatMap(({ parent, child }) => [parent, child]));
-  const drawnNodes = range(nodes.length).filter((k) => !ring || k === target || nodes[k].importance > 0 || paired.has(k));
+  const drawnNodes = range(nodes.length).filter((k) => !additive || k === target || nodes[k].importance > 0 || paired.has(k));
   const all = { nodes: drawnNodes, x: drawnNodes.map((k) => nodes[k].x), y: drawnNodes.map((k) => nodes[k].y) };
   let shown = network.part ?? all;
   const strongestPairs = range(pairs.length).filter((p) => pairs[p].importance > 0).sort((p, q) => pairs[q].importance - pairs[p].importance || p - q);
@@ -31,7 +28,7 @@ function makeGraph(network, target, store, views) {
   const width = (node, parent, d) => {
     if (!node.strengths) return null;
     if (bold(parent)) return (1 + (3 * node.strengths[d]) / strongest).toFixed(2);
-    return ring ? (1 + (4 * node.strengths[d]) / strongestMain).toFixed(2) : null;
+    return additive ? (1 + (4 * node.strengths[d]) / strongestMain).toFixed(2) : null;
   };
   // Pairs fade with their importance.
   const strongestPair = Math.max(1e-9, ...pairs.map((pair) => pair.importance));
@@ -43,8 +40,8 @@ function makeGraph(network, target, store, views) {
       child,
       pair,
       path: svg("path", {
-        class: `edge ${bold(parent) ? "" : "of-class"} ${ring ? "pair" : ""}`,
-        "marker-end": bold(parent) && !ring ? "url(#arrow)" : null,
+        class: `edge ${bold(parent) ? "" : "of-class"} ${additive ? "pair" : ""}`,
+        "marker-end": bold(parent) && !additive ? "url(#arrow)" : null,
         "--width": width(node, parent, d),
         "--fade": pair < 0 ? null : fade(pairs[pair].importance),
       }),
@@ -89,14 +86,10 @@ function makeGraph(network, target, store, views) {
     for (const { parent, child, path, pair, reach } of edges) {
       const away = !here.has(parent) || !here.has(child) || (pair >= 0 && !drawn.has(pair));
       for (const each of [path, reach]) each?.classList.toggle("away", away);
-      if (ring) {
-        for (const each of [path, reach]) each?.setAttribute("d", chord(parent, child));
-        continue;
-      }
       const from = nodes[parent], to = nodes[child];
       const x1 = from.x + from.width / 2, y1 = from.y + height, x2 = to.x + to.width / 2, y2 = to.y - 3;
       const bend = Math.max(24, (y2 - y1) / 2);
-      path.setAttribute("d", `M${x1},${y1}C${x1},${y1 + bend} ${x2},${y2 - bend} ${x2},${y2}`);
+      for (const each of [path, reach]) each?.setAttribute("d", `M${x1},${y1}C${x1},${y1 + bend} ${x2},${y2 - bend} ${x2},${y2}`);
     }
     const button = byId("part");
     button.hidden = (network.part?.nodes.length ?? all.nodes.length) === all.nodes.length;
@@ -106,22 +99,11 @@ function makeGraph(network, target, store, views) {
     byId("pairs-count").textContent = `${visible} of ${strongestPairs.length}, the strongest first`;
   }
 
-  // From the inner side of one box to that of another, bent to the middle, where the class is.
-  function chord(parent, child) {
-    const middle = [nodes[target].x + nodes[target].width / 2, nodes[target].y + height / 2];
-    const end = (k) => (k === target ? middle : [nodes[k].x > middle[0] ? nodes[k].x : nodes[k].x + nodes[k].width, nodes[k].y + height / 2]);
-    const from = end(parent), to = end(child);
-    // Neighbours are joined by a flat bow.
-    const pull = 0.15 + 0.4 * Math.min(1, Math.hypot(from[0] - to[0], from[1] - to[1]) / Math.max(right, bottom));
-    const bent = ([x, y]) => `${x + (middle[0] - x) * pull},${y + (middle[1] - y) * pull}`;
-    return `M${from}C${bent(from)} ${bent(to)} ${to}`;
-  }
-
   function show(layout) {
     if (layout === shown) return;
     shown = layout;
     place();
-    fit(smallestFit);
+    fit(SMALLEST);
   }
 
   function apply() {
@@ -133,8 +115,7 @@ function makeGraph(network, target, store, views) {
     view.scale = Math.min(1.25, Math.max(smallest, Math.min((w - 20) / right, (h - 20) / bottom)));
     const centre = nodes[target].x + nodes[target].width / 2;
     view.x = right * view.scale <= w - 20 ? (w - right * view.scale) / 2 : w / 2 - centre * view.scale;
-    const middle = nodes[target].y + height / 2;
-    view.y = bottom * view.scale <= h - 20 ? (h - bottom * view.scale) / 2 : ring ? h / 2 - middle * view.scale : 10;
+    view.y = bottom * view.scale <= h - 20 ? (h - bottom * view.scale) / 2 : 10;
     apply();
   }
 
@@ -260,7 +241,7 @@ function makeGraph(network, target, store, views) {
   byId("pairs-drawn").addEventListener("input", (event) => { nDrawn = Number(event.target.value); place(); });
   place();
   let wide = 0;
-  new ResizeObserver(() => { if (canvas.clientWidth !== wide) { wide = canvas.clientWidth; fit(smallestFit); } }).observe(canvas);
+  new ResizeObserver(() => { if (canvas.clientWidth !== wide) { wide = canvas.clientWidth; fit(SMALLEST); } }).observe(canvas);
 
   // Names that match are lit up, the others fade.
   function find(matches) {

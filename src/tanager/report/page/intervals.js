@@ -1,6 +1,6 @@
-// Intervals of P(class | evidence) as `predict_interval` gives them, and how far each part may be off.
+// Intervals of the rows on the page as `predict_interval` gives them, and how far each part may be off.
 
-async function unpackIntervals(given, network, missingRule, posterior) {
+async function unpackIntervals(given, network) {
   if (!given) return null;
   const mains = await unpack(given.mains, Float32Array), pairs = await unpack(given.pairs, Float32Array);
   const { nodes } = network, nClasses = nodes.at(-1).states.length;
@@ -9,7 +9,7 @@ async function unpackIntervals(given, network, missingRule, posterior) {
   const ofNodes = nodes.slice(0, -1).map(({ states }) => take(mains, states.length * nClasses));
   at = 0;
   (network.pairs ?? []).forEach((pair) => { pair.deviations = take(pairs, nodes[pair.parent].coarse.length * nodes[pair.child].coarse.length * nClasses); });
-  return { ...given, ofNodes, ends: given.ends && await unpack(given.ends, Uint16Array), answer: await makePosterior(given, network, network.nodes.length - 1, missingRule, posterior) };
+  return { ...given, ofNodes, ends: given.ends && await unpack(given.ends, Uint16Array) };
 }
 
 // `of` gives [lower, upper] of each class, or null where this page cannot say; `words` say what they are, or why there are none.
@@ -18,9 +18,8 @@ function makeIntervals(given, network, target, rows) {
   const { nodes } = network, nClasses = nodes[target].states.length, share = percent(given.level).replace(".0", "");
   const ends = (k) => range(nClasses).map((c) => range(2).map((end) => given.ends[(k * nClasses + c) * 2 + end] / 65535));
 
-  function of(codes, proba, row) {
+  function of(row) {
     if (network.edited) return null;
-    if (given.answer) return given.answer(codes, proba);
     const k = given.ends && rows ? rows.placeOf(row) : -1;
     return k >= 0 && rows.numbers[k] === row ? ends(k) : null;
   }
@@ -28,7 +27,7 @@ function makeIntervals(given, network, target, rows) {
   function words(found) {
     if (found) return `The line across a bar is the ${share} interval of the probability.`;
     if (network.edited) return "A corrected model has no intervals until they are prepared again.";
-    return given.ends ? "This page has intervals only for unchanged rows of the table. Use predict_interval for others." : "The intervals of this model are too large for a page. Use predict_interval.";
+    return "This page has intervals only for unchanged rows of the table. Use predict_interval for others.";
   }
 
   // Half of an interval of what a part adds to the log odds of a class against the others; 0 where it is not known.

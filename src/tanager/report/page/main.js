@@ -165,7 +165,7 @@ async function main() {
   const views = (effects ? effectViews : tableViews)(network, target, store);
   const graph = byId("graph") ? makeGraph(network, target, store, views) : null;
   const given = content.rows ? await unpackRows(content.rows) : null;
-  const intervals = makeIntervals(await unpackIntervals(content.intervals, network, missingRule, model.posterior), network, target, given);
+  const intervals = makeIntervals(await unpackIntervals(content.intervals, network), network, target, given);
   const outcome = makeOutcome(network, target, model, missingRule, content.base, store, content.decision, intervals);
   const changes = showChanges(network, target, makeChanges(network, target, model, outcome.decide), model, outcome.decide, store);
   const evidence = makeEvidence(network, target, store);

@@ -57,9 +57,9 @@ function makeOutcome(network, target, model, missingRule, base, store, decision,
   const certainty = intervals ? el("p", { class: "muted small", id: "interval-words" }) : null;
 
   // The interval of each class as a line across its bar, and in figures.
-  function showIntervals({ proba }, { codes, row }) {
+  function showIntervals({ row }) {
     if (!intervals) return;
-    const found = intervals.of(codes, Array.from(proba), row);
+    const found = intervals.of(row);
     bars.forEach(({ reach, ends }, c) => {
       reach.hidden = ends.hidden = !found;
       if (!found) return;
@@ -149,7 +149,7 @@ function makeOutcome(network, target, model, missingRule, base, store, decision,
     choice.value = String(against);
     byId("problem").hidden = !found.problem;
     byId("problem").textContent = found.problem ?? "";
-    if (found.proba) { showClasses(found); showIntervals(found, state); showReasons(found, codes); } else { byId("classes").replaceChildren(); byId("waterfall").replaceChildren(); }
+    if (found.proba) { showClasses(found); showIntervals(state); showReasons(found, codes); } else { byId("classes").replaceChildren(); byId("waterfall").replaceChildren(); }
     byId("decision").textContent = found.proba ? decidedWords(found) : "";
     byId("verdict").replaceChildren(el("span", { class: "muted" }, `${cut(nodes[target].name, 20)}: `), found.verdict);
     return found;

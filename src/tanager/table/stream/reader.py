@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +13,8 @@ from tanager.arrays import Codes
 from tanager.errors import DataError
 from tanager.runtime.resources import map_threads
 from tanager.table.binning import (
+    MAX_ROWS_TO_CUT_AGAIN,
+    ColumnStatistics,
     ValueRows,
     cut_at_every_value,
     fine_places,
@@ -26,8 +27,8 @@ from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import choose_categorical, warn_of_useless_columns
 from tanager.table.rows import EncodedBatch, Outline, Rows, Weights, gather, weigh
 from tanager.table.schema import ColumnSchema, TableSchema
-from tanager.table.stream.coder import BatchRows, ColumnCoder, FinalCodes, RawCells
-from tanager.table.stream.rows import DiskRows, Spool, check_space
+from tanager.table.stream.coder import UNKNOWN, BatchRows, ColumnCoder, FinalCodes, ProvisionalCodes, RawCells
+from tanager.table.stream.rows import DiskRows, Spool
 from tanager.table.stream.source import Stream
 from tanager.table.training_table import (
     LEARNS_WITHOUT_CLASS,
@@ -41,6 +42,8 @@ from tanager.table.training_table import (
     say_left_out,
     warn_of_weights,
 )
+
+Source = TypeVar("Source")
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,50 @@ class ReadOptions:
     unlabelled: bool = False
     values: bool = False
     class_weight: ClassWeight = None
+
+
+@dataclass(frozen=True)
+class LearntColumns:
+    """What columns hold, by the statistics of all rows.
+
+    empty    names of the columns without a value
+    uncut    the columns with a cut at every value, where asked for and rows are few; else none
+    factors  (n_classes,) what class weights multiply the weights of rows by
+    """
+
+    attributes: tuple[ColumnSchema, ...]
+    empty: list[str]
+    uncut: tuple[ColumnSchema, ...]
+    factors: Weights | None
+
+
+def learn_columns(
+    columns: Sequence[Source],
+    read: Callable[[Source], ColumnStatistics],
+    classes: NDArray[np.generic],
+    class_rows: NDArray[Any],
+    n_rows: int,
+    options: ReadOptions,
+) -> LearntColumns:
+    """`read` gives the statistics of a column, one at a time; `class_rows` (n_classes,) are rows or weights."""
+    factors = None
+    if options.class_weight is not None and len(classes):
+        factors = class_factors(options.class_weight, classes, class_rows)
+
+    cut_again = options.values and n_rows <= MAX_ROWS_TO_CUT_AGAIN
+
+    def learn(source: Source) -> tuple[ColumnSchema, ColumnSchema | None, bool]:
+        held = read(source)
+        statistics = held if factors is None else held.weighed(factors)
+        column = statistics.schema(options.discretizer, len(classes), options.missing_states, options.fine)
+        uncut = cut_at_every_value(column, held.counts.values) if cut_again else None
+        return column, uncut, not len(held.counts.values)
+
+    learnt = map_threads(learn, columns)
+    attributes = tuple(column for column, _, _ in learnt)
+    options.discretizer.check_columns(attributes)
+    uncut = tuple(column for _, column, _ in learnt if column and is_worth_cutting_again(attributes, n_rows))
+    return LearntColumns(attributes, [column.name for column, _, empty in learnt if empty], uncut, factors)
 
 
 @dataclass(frozen=True)
@@ -90,7 +137,6 @@ class StreamReader:
         self._options = options
         self._classes = ColumnCoder()
         self._class_rows: NDArray[Any] = np.zeros(0, dtype=np.int64)
-        self._weight = 0.0
         self._labelled: ProvisionalRows | None = None
         self._unlabelled: ProvisionalRows | None = None
         self._n_unlabelled = 0
@@ -106,7 +152,7 @@ class StreamReader:
         for table in stream.tables():
             if self._labelled is None:
                 names, features = self._roles.attributes(table.names), options.categorical_features
-                self._labelled = ProvisionalRows(names, features, stream.n_rows or 0)
+                self._labelled = ProvisionalRows(names, features)
                 self._unlabelled = ProvisionalRows(names, features) if options.unlabelled else None
             self._add(table, self._labelled)
         assert self._labelled is not None, "a stream without a row is an error"
@@ -127,24 +173,22 @@ class StreamReader:
             if self._unlabelled is not None:
                 apart = table.take(missing)
                 weights_apart = None if weights is None else weights[missing]
-                self._unlabelled.add(apart, _of_one_class(apart, weights_apart), None)
+                no_class = np.full(apart.n_rows, UNKNOWN, dtype=np.int8)
+                self._unlabelled.add(apart, _of_one_class(apart, weights_apart), no_class)
             table, weights = table.take(~missing), None if weights is None else weights[~missing]
         if table.n_rows:
-            self._weight += table.n_rows if weights is None else float(weights.sum())
             class_codes = self._encode_labels(table)
             rows = BatchRows(class_codes, self._classes.n_values, weights)
-            self._count_classes(rows)
+            if rows.n_classes > len(self._class_rows):
+                self._check_labels()
+            counted: NDArray[Any] = np.bincount(class_codes, weights, minlength=rows.n_classes)
+            counted[: len(self._class_rows)] += self._class_rows
+            self._class_rows = counted
             labelled.add(table, rows, class_codes)
 
-    def _encode_labels(self, table: RawTable) -> Codes:
-        return self._classes.encode(table.column(self._roles.target), True, _of_one_class(table))
-
-    def _count_classes(self, rows: BatchRows) -> None:
-        if rows.n_classes > len(self._class_rows):
-            self._check_labels()
-        counted: NDArray[Any] = np.bincount(rows.class_codes, rows.weights, minlength=rows.n_classes)
-        counted[: len(self._class_rows)] += self._class_rows
-        self._class_rows = counted
+    def _encode_labels(self, table: RawTable) -> ProvisionalCodes:
+        codes = self._classes.encode(table.column(self._roles.target), True, _of_one_class(table))
+        return cast(ProvisionalCodes, codes)
 
     def _finish(self, labelled: ProvisionalRows) -> StreamedTable:
         labels = self._classes.values
@@ -152,53 +196,33 @@ class StreamReader:
             labels = np.array(labels.tolist())  # as `read_rows` has them
         if self._roles.weight is not None and labelled.n_rows + self._n_unlabelled == 0:
             raise DataError("every row has weight zero, so there is nothing to learn from.")
-        check_total(float(self._class_rows.sum()))
+        weight = float(self._class_rows.sum())
+        check_total(weight)
         check_two_classes(labels, labelled.n_rows, self._roles.target)
-        warn_of_weights(self._weight, labelled.n_rows, stacklevel=7)
+        warn_of_weights(weight, labelled.n_rows, stacklevel=7)
         classes, class_order = encode_labels(labels)
         target = ColumnSchema(self._roles.target, "categorical", tuple(classes.tolist()))
-        class_rows, factors = self._class_rows[np.argsort(class_order)], None
-        if self._options.class_weight is not None:
-            factors = class_factors(self._options.class_weight, classes, class_rows)
-            class_rows = class_rows * factors
-        schema = TableSchema(self._learn_columns(labelled, class_order, factors), target)
-        in_order = schema.select(schema.learning_order)
+        class_rows = self._class_rows[np.argsort(class_order)]
+
+        def read(name: str) -> ColumnStatistics:
+            return labelled.coders[name].statistics(name, class_order)
+
+        learnt = learn_columns(labelled.names, read, classes, class_rows, labelled.n_rows, self._options)
+        warn_of_useless_columns(learnt.empty, learnt.attributes, labelled.n_rows)
+        schema = TableSchema(learnt.attributes, target)
         final_class = np.append(class_order, len(classes)).astype(code_dtype(len(classes)))
         of_class = FinalCodes(target, final_class, True)
-        final = labelled.final_codes(in_order)
         unlabelled = None
         if self._unlabelled is not None and self._n_unlabelled:
-            codes = self._unlabelled.final_codes(in_order)
-            unlabelled = self._unlabelled.rows(codes, of_class, labelled=False)
-        rows = weigh(labelled.rows(final, of_class, labelled=True), factors)
-        values = None
-        if self._options.values and is_worth_cutting_again(schema.attributes, labelled.n_rows):
-            values = self._value_rows(labelled, in_order, of_class, factors)
+            unlabelled = self._unlabelled.rows(schema, of_class)
+        factors, values = learnt.factors, None
+        rows = weigh(labelled.rows(schema, of_class), factors)
+        class_rows = class_rows if factors is None else class_rows * factors
+        if learnt.uncut:
+            uncut = TableSchema(learnt.uncut, target)
+            rows_uncut = gather(weigh(labelled.rows(uncut, of_class), factors))
+            values = ValueRows(rows_uncut, uncut.select(uncut.learning_order).attributes, self._options.discretizer)
         return StreamedTable(schema, classes, class_rows, factors, rows, unlabelled, values)
-
-    def _value_rows(
-        self, labelled: ProvisionalRows, schema: TableSchema, of_class: FinalCodes, factors: Weights | None
-    ) -> ValueRows:
-        pairs = zip(schema.attributes, labelled.coders.values(), strict=True)
-        uncut = TableSchema(tuple(cut_at_every_value(column, coder.values) for column, coder in pairs), schema.target)
-        rows = gather(weigh(labelled.rows(labelled.final_codes(uncut), of_class, labelled=True), factors))
-        return ValueRows(rows, uncut.attributes, self._options.discretizer)
-
-    def _learn_columns(
-        self, labelled: ProvisionalRows, class_order: Codes, factors: Weights | None
-    ) -> tuple[ColumnSchema, ...]:
-        options, coders, n_classes = self._options, labelled.coders, len(class_order)
-
-        def learn(name: str) -> ColumnSchema:
-            statistics = coders[name].statistics(name, class_order)
-            statistics = statistics if factors is None else statistics.weighed(factors)
-            return statistics.schema(options.discretizer, n_classes, options.missing_states, options.fine)
-
-        attributes = tuple(map_threads(learn, labelled.names))
-        empty = [name for name in labelled.names if len(coders[name].values) == 0]
-        options.discretizer.check_columns(attributes)
-        warn_of_useless_columns(empty, attributes, labelled.n_rows)
-        return attributes
 
     def _check_labels(self) -> None:
         """At once: a quantity taken for a class would have as many classes as rows."""
@@ -224,7 +248,7 @@ class Roles:
     target: str
     weight: str | None = None
 
-    def attributes(self, names: tuple[str, ...]) -> list[str]:
+    def attributes(self, names: Sequence[str]) -> list[str]:
         """The other columns of a table, which has both of these and at least one other."""
         for name, what in ((self.target, "to predict"), (self.weight, "with the rows' weights")):
             if name is not None:
@@ -241,8 +265,8 @@ def check_roles(y: object, sample_weight: object) -> Roles:
     for option, value, what in arguments:
         if not isinstance(value, str) and (option == "y" or value is not None):
             raise DataError(
-                f"{option} is a {type(value).__name__}; expected the name of the {what}, as the table comes batch by "
-                "batch."
+                f"{option} is a {type(value).__name__}; expected the name of the {what}, as the table comes in parts.",
+                hint="add it to the table as a column.",
             )
     if y == sample_weight:
         raise DataError(f"the column {y!r} cannot be both the class and the rows' weights.")
@@ -269,34 +293,26 @@ def read_weights(column: Column) -> Weights:
 class ProvisionalRows:
     """Codes every column for itself; rows go to a spool.
 
-    names       of the attributes, in their order in the table; they are coded in the order of the names themselves
-    n_expected  rows are known to come, or none is
+    `names` are the attributes in their order in the table; they are coded in the order of the names themselves.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        categorical_features: ArrayLike | str | None,
-        n_expected: int = 0,
-    ) -> None:
+    def __init__(self, names: Sequence[str], categorical_features: ArrayLike | str | None) -> None:
         self.names = tuple(names)
         self.coders = {name: ColumnCoder() for name in sorted(names)}
         self.spool = Spool()
         self._categorical_features = categorical_features
-        self._n_expected = n_expected
         self._least_weight: float | None = None
 
     @property
     def n_rows(self) -> int:
         return self.spool.n_rows
 
-    def add(self, table: RawTable, rows: BatchRows, classes: Codes | None) -> None:
-        """Add the rows of a batch; `classes` are written with them."""
+    def add(self, table: RawTable, rows: BatchRows, classes: RawCells) -> None:
+        """Add the rows of a batch; `classes` are written with them, -1 for none."""
         if rows.weights is not None:
             least = float(rows.weights.min())
             self._least_weight = least if self._least_weight is None else min(least, self._least_weight)
-        cells = self._encode(table, rows)
-        self._keep([*cells, *(each for each in (classes, rows.weights) if each is not None)])
+        self.spool.append([*self._encode(table, rows), classes, *([] if rows.weights is None else [rows.weights])])
 
     def _encode(self, table: RawTable, rows: BatchRows) -> list[RawCells]:
         columns = {column.name: column for column in table.columns if column.name in self.coders}
@@ -311,75 +327,33 @@ class ProvisionalRows:
 
         return map_threads(encode, range(len(columns)))
 
-    def _keep(self, columns: list[RawCells]) -> None:
-        if self.spool.n_rows == 0:
-            # A byte a cell, if columns have few values; more is refused when it comes to it.
-            row_bytes = sum(8 if column.dtype == np.float64 else 1 for column in columns)
-            check_space(self._n_expected * row_bytes, "the codes, at a byte for each cell,")
-        self.spool.append(columns)
-
-    def final_codes(self, schema: TableSchema) -> list[FinalCodes]:
-        """Of every column, by their schema in the order of their names."""
+    def rows(self, schema: TableSchema, target: FinalCodes) -> DiskRows:
+        """Those on disk, as blocks of final codes, at both granularities where columns have two."""
+        spool, weighted = self.spool, self._least_weight is not None
+        spool.flush()
+        columns = schema.select(schema.learning_order).attributes
         dtype = code_dtype(max(schema.n_states))
-        coded = zip(self.coders.values(), schema.attributes, strict=True)
-        return [coder.final_codes(column, dtype) for coder, column in coded]
+        attributes = [
+            coder.final_codes(column, dtype) for coder, column in zip(self.coders.values(), columns, strict=True)
+        ]
+        n_states = states_of_both(columns, target.schema.n_states)
+        fine = [column.incomplete for column in attributes if column.schema.groups]
+        incomplete = np.array([*(column.incomplete for column in attributes), *fine], dtype=bool)
+        places = fine_places(columns).tolist()
 
-    def rows(self, attributes: Sequence[FinalCodes], target: FinalCodes, labelled: bool) -> DiskRows:
-        """Those on disk."""
-        self.spool.flush()
-        weighted = self._least_weight is not None
-        blocks = FinalBlocks(self.spool, attributes, target, labelled, weighted)
-        outline = Outline(blocks.n_states, blocks.incomplete, self.spool.n_rows, self._least_weight)
-        return DiskRows(blocks.n_states, blocks, known=outline)
+        def blocks() -> Iterator[EncodedBatch]:
+            for cells in spool.chunks():
+                n_rows = len(cells[0])
+                codes = np.empty((n_rows, len(incomplete)), dtype=code_dtype(max(n_states)), order="F")
 
+                def write(node: int, cells: Sequence[RawCells] = cells, codes: Codes = codes) -> None:
+                    attributes[node].write(cells[node], codes[:, places[node]])
 
-@dataclass(frozen=True)
-class FinalBlocks:
-    """The chunks of a spool as blocks of final codes, at both granularities where columns have two.
+                map_threads(write, range(len(attributes)))
+                write_coarse(codes, columns)
+                classes = np.empty(n_rows, dtype=target.codes.dtype)
+                target.write(cells[len(attributes)], classes)
+                weights = cells[-1].astype(np.float64) if weighted else None
+                yield EncodedBatch(codes, classes, n_states, incomplete, weights)
 
-    spool       the attributes, the class if rows have one, their weights if they have any
-    attributes  of the rows
-    target      the class; every class is missing if not `labelled`
-    """
-
-    spool: Spool
-    attributes: Sequence[FinalCodes]
-    target: FinalCodes
-    labelled: bool
-    weighted: bool
-
-    @cached_property
-    def columns(self) -> tuple[ColumnSchema, ...]:
-        """What each attribute of the rows holds."""
-        return tuple(column.schema for column in self.attributes)
-
-    @cached_property
-    def n_states(self) -> tuple[int, ...]:
-        return states_of_both(self.columns, self.target.schema.n_states)
-
-    @cached_property
-    def incomplete(self) -> NDArray[np.bool_]:
-        incomplete = [column.incomplete for column in self.attributes]
-        fine = [missing for missing, column in zip(incomplete, self.columns, strict=True) if column.groups]
-        return np.array([*incomplete, *fine], dtype=bool)
-
-    def __call__(self) -> Iterator[EncodedBatch]:
-        n_attributes, n_classes = len(self.attributes), self.target.schema.n_states
-        for chunk in self.spool.chunks:
-            cells = self.spool.read(chunk)
-            classes: Codes = np.full(chunk.n_rows, n_classes, dtype=code_dtype(n_classes))
-            if self.labelled:
-                self.target.write(cells[n_attributes], classes)
-            weights = cells[-1].astype(np.float64) if self.weighted else None
-            yield EncodedBatch(self._codes(chunk.n_rows, cells), classes, self.n_states, self.incomplete, weights)
-
-    def _codes(self, n_rows: int, cells: Sequence[RawCells]) -> Codes:
-        codes = np.empty((n_rows, len(self.n_states) - 1), dtype=code_dtype(max(self.n_states)), order="F")
-        places = fine_places(self.columns).tolist()
-
-        def write(node: int) -> None:
-            self.attributes[node].write(cells[node], codes[:, places[node]])
-
-        map_threads(write, range(len(self.attributes)))
-        write_coarse(codes, self.columns)
-        return codes
+        return DiskRows(n_states, blocks, known=Outline(n_states, incomplete, spool.n_rows, self._least_weight))

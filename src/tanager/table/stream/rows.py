@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from itertools import pairwise
 from typing import IO, Any, ClassVar
 
 import numpy as np
@@ -60,7 +59,6 @@ class DiskRows(Outlined):
         return self.known or self.sum(lambda block: block.outline)
 
     def blocks(self) -> Iterator[EncodedBatch]:
-        """The rows in their order, block by block."""
         return map(self._change, self.source())
 
     def map(self, function: Change, name: str = "map") -> DiskRows:
@@ -105,54 +103,32 @@ def _keep_blocks(blocks: Iterable[EncodedBatch]) -> list[EncodedBatch]:
         for block in blocks:
             if block.n_rows:
                 arrays = (np.asfortranarray(block.codes), block.class_codes, block.weights)
-                written.append(([_keep(array, file) for array in arrays], block.n_states, block.incomplete))
-        data = file.read(0, file.size)  # one mapping for all: there may be more blocks than files a process may open
+                stored = [None if array is None else file.append(array) for array in arrays]
+                written.append((stored, block.n_states, block.incomplete))
+        data = file.read()  # one mapping for all: there may be more blocks than files a process may open
     finally:
         file.close()
     kept = []
-    for finders, n_states, incomplete in written:
-        codes, class_codes, weights = (find(data) for find in finders)
-        kept.append(EncodedBatch(codes, class_codes, n_states, incomplete, weights))
+    for stored, n_states, incomplete in written:
+        codes, class_codes, weights = (None if array is None else array.of(data) for array in stored)
+        kept.append(EncodedBatch(codes, class_codes, n_states, incomplete, weights))  # type: ignore[arg-type]
     return kept
-
-
-def _keep(array: NDArray[Any] | None, file: ScratchFile) -> Callable[[NDArray[np.uint8]], Any]:
-    """Write an array; the answer finds it in the bytes of the file."""
-    if array is None:
-        return lambda data: None
-    check_space(array.nbytes, "the codes")
-    file.align()
-    start, end, dtype, shape = file.append(array), file.size, array.dtype, array.shape
-    return lambda data: data[start:end].view(dtype).reshape(shape, order="F")
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Rows written together: where they begin in the file, and the dtype of each column."""
-
-    start: int
-    n_rows: int
-    dtypes: tuple[np.dtype[Any], ...]
 
 
 class Spool:
     """Columns of cells, appended batch by batch and read back chunk by chunk.
 
-    Within a chunk a column is one run of bytes, in the dtype its cells need there.
+    Within a chunk a column is one run of bytes, in the widest of the dtypes that its batches have there.
     """
 
     def __init__(self) -> None:
         self._file = ScratchFile()
         self._pending: list[list[RawCells]] = []
         self._n_pending = 0
-        self.chunks: list[Chunk] = []
-
-    @property
-    def n_rows(self) -> int:
-        return sum(chunk.n_rows for chunk in self.chunks) + self._n_pending
+        self._chunks: list[list[StoredArray]] = []
+        self.n_rows = 0
 
     def append(self, columns: Sequence[RawCells]) -> None:
-        """Add the rows of a batch, a column each."""
         if self._pending and any(
             part[-1].dtype.kind != cells.dtype.kind for part, cells in zip(self._pending, columns, strict=True)
         ):
@@ -161,73 +137,68 @@ class Spool:
         for part, cells in zip(self._pending, columns, strict=True):
             part.append(cells)
         self._n_pending += len(columns[0])
+        self.n_rows += len(columns[0])
         if self._n_pending >= CHUNK_ROWS:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is pending as a chunk."""
-        if not self._n_pending:
-            return
-        columns = [_widen(parts) for parts in self._pending]
-        check_space(sum(part.nbytes for parts in columns for part in parts), "the codes of the next rows")
-        self.chunks.append(Chunk(self._file.size, self._n_pending, tuple(parts[0].dtype for parts in columns)))
-        for parts in columns:
-            for part in parts:
-                self._file.append(part)
-        self._pending, self._n_pending = [], 0
+        if self._n_pending:
+            self._chunks.append([self._file.append(np.concatenate(parts)) for parts in self._pending])
+            self._pending, self._n_pending = [], 0
 
-    def read(self, chunk: Chunk) -> list[RawCells]:
-        """The columns of a chunk, mapped into memory."""
-        ends = np.cumsum([0, *(chunk.n_rows * dtype.itemsize for dtype in chunk.dtypes)]).tolist()
-        data = self._file.read(chunk.start, ends[-1])
-        parts = zip(pairwise(ends), chunk.dtypes, strict=True)
-        return [data[begin:end].view(dtype) for (begin, end), dtype in parts]
+    def chunks(self) -> Iterator[list[RawCells]]:
+        """The columns of each chunk that is written, mapped into memory."""
+        for chunk in self._chunks:
+            start, end = chunk[0].start, chunk[-1].end
+            data = self._file.read(start, end - start)
+            yield [column.of(data, start) for column in chunk]
 
     def close(self) -> None:
         """Give the disk space back."""
         self._file.close()
 
 
-def _widen(parts: Sequence[RawCells]) -> Sequence[RawCells]:
-    """Several batches of a column in the widest of their dtypes; the largest number goes on to say missing."""
-    dtype = np.result_type(*parts)
-    if all(part.dtype == dtype for part in parts):
-        return parts
-    wide: list[RawCells] = []
-    for part in parts:
-        other = part.astype(dtype)
-        if dtype.kind == "u":
-            other[part == np.iinfo(part.dtype).max] = np.iinfo(dtype).max
-        wide.append(other)
-    return wide
+@dataclass(frozen=True)
+class StoredArray:
+    """Where the bytes of an array, column-major, lie in a file."""
+
+    start: int
+    end: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def of(self, data: NDArray[np.uint8], first: int = 0) -> NDArray[Any]:
+        """The array, a view of the bytes of the file from the `first` on."""
+        return data[self.start - first : self.end - first].view(self.dtype).reshape(self.shape, order="F")
 
 
 class ScratchFile:
-    """Bytes that are appended, and read by being mapped into memory."""
+    """Arrays that are appended, and read by being mapped into memory."""
 
     def __init__(self) -> None:
         # The system keeps an unlinked file as long as this process has it open or mapped, and no longer.
         self._file: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 closed by `close`
-        self.size = 0
+        self._size = 0
 
-    def append(self, array: NDArray[Any]) -> int:
-        """Write the elements of an array, in its own order; the answer is where they begin."""
-        start = self.size
-        data = array.ravel(order="K").view(np.uint8).data
+    def append(self, array: NDArray[Any]) -> StoredArray:
+        """Write an array that lies in one piece, where it can be looked at without a copy."""
+        free = shutil.disk_usage(tempfile.gettempdir()).free
+        if free < array.nbytes:
+            raise no_space(array.nbytes, free)
+        gap = -self._size % ALIGNMENT
         try:
-            while data:
-                data = data[self._file.write(data) :]
+            for part in (np.zeros(gap, dtype=np.uint8), array.ravel(order="K").view(np.uint8)):
+                data = part.data
+                while data:
+                    data = data[self._file.write(data) :]
         except OSError as error:
-            raise no_space(len(data), "the codes of the next rows") from error
-        self.size += array.nbytes
-        return start
+            raise no_space(len(data), shutil.disk_usage(tempfile.gettempdir()).free) from error
+        start, self._size = self._size + gap, self._size + gap + array.nbytes
+        return StoredArray(start, self._size, array.dtype, array.shape)
 
-    def align(self) -> None:
-        """Let the next array begin where it can be looked at without a copy."""
-        self.append(np.zeros(-self.size % ALIGNMENT, dtype=np.uint8))
-
-    def read(self, start: int, size: int) -> NDArray[np.uint8]:
-        """Some of the bytes, mapped into memory; they outlive `close`."""
+    def read(self, start: int = 0, size: int | None = None) -> NDArray[np.uint8]:
+        """Some of the bytes, or all, mapped into memory; they outlive `close`."""
+        size = self._size if size is None else size
         if not size:
             return np.empty(0, dtype=np.uint8)
         # A plain array on top, and one that may be written to: kernels are compiled for those.
@@ -238,16 +209,9 @@ class ScratchFile:
         self._file.close()
 
 
-def check_space(n_bytes: int, what: str) -> None:
-    """Refuse what would not fit on the disk with the temporary folder."""
-    if shutil.disk_usage(tempfile.gettempdir()).free < n_bytes:
-        raise no_space(n_bytes, what)
-
-
-def no_space(n_bytes: int, what: str) -> MemoryLimitError:
-    folder = tempfile.gettempdir()
-    free = shutil.disk_usage(folder).free
+def no_space(n_bytes: int, free: int) -> MemoryLimitError:
     return MemoryLimitError(
-        f"{what} take {n_bytes:,} bytes in the temporary folder {folder!r}, which has {free:,} left.",
+        f"the codes of the next rows take {n_bytes:,} bytes in the temporary folder {tempfile.gettempdir()!r}, which "
+        f"has {free:,} left.",
         hint="name a folder with more space in the environment variable TMPDIR.",
     )

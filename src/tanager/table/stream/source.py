@@ -6,21 +6,21 @@ What a batch of a Parquet file takes is counted before it is held: few bytes may
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, BinaryIO
+from dataclasses import dataclass
+from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tanager.errors import DataError, FileError, MemoryLimitError
 from tanager.registry import list_names
 from tanager.runtime.resources import available_memory
-from tanager.table.columns import DictionaryColumn, RawTable
-from tanager.table.read_columns import is_instance, read_arrow, read_columns, replace_columns
+from tanager.table.columns import RawTable
+from tanager.table.read_columns import is_instance, is_text, read_arrow, read_columns, replace_columns
 
 BATCH_ROWS = 1 << 17
 # Bytes of numbers, and of the text of all cells, that a batch may have.
@@ -29,8 +29,6 @@ BATCH_BYTES = 1 << 28
 BATCHES_HELD = 2
 # A cell of text or of a dictionary in memory, about, without the text itself.
 TEXT_BYTES = 16
-# Bytes of a column in a group of rows below which nobody asks how many are its dictionary.
-SMALL_CHUNK = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -38,15 +36,11 @@ class Stream:
     """Frames that together are one table.
 
     frames   each with the same columns, in any order; those without a row are skipped
-    n_rows   rows in all, where that is known beforehand
     stored   text columns that come as dictionaries only because the file stores them so
-    check    raises if what was read has changed meanwhile
     """
 
     frames: Iterator[object]
-    n_rows: int | None = None
     stored: frozenset[str] = frozenset()
-    check: Callable[[], None] = field(default=lambda: None)
 
     def tables(self) -> Iterator[RawTable]:
         """Every batch, with the columns of the first in their order."""
@@ -60,7 +54,6 @@ class Stream:
                 )
             names = names or table.names
             yield self._arrange(table, names, number)
-        self.check()
 
     def select(self, names: Sequence[str]) -> Iterator[object]:
         """Every batch as a frame with these columns."""
@@ -70,7 +63,6 @@ class Stream:
             if absent:
                 raise DataError(f"batch {number} lacks column {absent[0]!r}; it has {list_names(batch.columns)}.")
             yield batch.select(*names).to_native()
-        self.check()
 
     def plain_tables(self) -> Iterator[pa.Table]:
         """Every batch of files as a table whose texts are texts."""
@@ -79,7 +71,6 @@ class Stream:
             coded = {place: column for place, column in enumerate(table.columns) if names[place] in self.stored}
             texts = {place: column.cast(column.type.value_type) for place, column in coded.items()}
             yield replace_columns(table, texts)
-        self.check()
 
     def _with_rows(self) -> Iterator[Any]:
         """The frames that have rows; a record batch as a table."""
@@ -100,11 +91,7 @@ class Stream:
                 f"batch {number} {what} the column {other!r}, unlike the first batch: "
                 f"its columns are {list_names(names)}."
             )
-        columns = [by_name[name] for name in names]
-        for position, column in enumerate(columns):
-            if column.name in self.stored and isinstance(column, DictionaryColumn):
-                columns[position] = DictionaryColumn(column.name, column.indices, column.dictionary)
-        return RawTable(tuple(columns), named=True, n_rows=table.n_rows)
+        return RawTable(tuple(by_name[name] for name in names), named=True, n_rows=table.n_rows)
 
 
 def open_stream(X: Any, columns: Sequence[str] | None = None) -> Stream:
@@ -133,21 +120,13 @@ def _open_dataset(dataset: Any, columns: Sequence[str] | None) -> Stream:
     files = dataset.files
     if not files:
         raise DataError("the data set has no file.")
-    before = _fingerprints(files)
     _check_columns(dataset)
-
-    def check() -> None:
-        for file, now, expected in zip(files, _fingerprints(files), before, strict=True):
-            if now != expected:
-                raise FileError(f"file {file!r} changed while it was read.", hint="fit again when nobody writes to it.")
-
     fragments = plain_fragments(dataset)
     if not fragments:
         check_types(dataset.schema, wanted)
-        return Stream(_name_file(_scan(dataset, wanted), files), check=check)
-    stored = text_columns(dataset.schema, wanted)
-    n_rows = sum(fragment.count_rows() for fragment in fragments)
-    return Stream(_read_ahead(read_fragments(fragments, wanted, stored)), n_rows, frozenset(stored), check)
+        return Stream(_name_file(_scan(dataset, wanted), files))
+    stored = [name for name in wanted if is_text(dataset.schema.field(name).type)]
+    return Stream(_read_ahead(read_fragments(fragments, wanted, stored)), frozenset(stored))
 
 
 def _scan(dataset: Any, columns: list[str]) -> Iterator[object]:
@@ -194,15 +173,6 @@ def _check_columns(dataset: Any) -> None:
             )
 
 
-def _fingerprints(files: Sequence[str]) -> list[tuple[int, int] | None]:
-    """Size and time of the last change of each file on this machine; None for others."""
-    prints: list[tuple[int, int] | None] = []
-    for file in files:
-        stat = Path(file).stat() if Path(file).exists() else None
-        prints.append(None if stat is None else (stat.st_size, stat.st_mtime_ns))
-    return prints
-
-
 def plain_fragments(dataset: Any) -> list[Any]:
     """The files' parts where they hold every column of every row: not beside a filter, or columns from folder names."""
     if dataset.format.default_extname != "parquet":
@@ -213,12 +183,6 @@ def plain_fragments(dataset: Any) -> list[Any]:
         return []
     names = set(dataset.schema.names)
     return fragments if all(names == set(fragment.physical_schema.names) for fragment in fragments) else []
-
-
-def text_columns(schema: pa.Schema, names: Sequence[str]) -> list[str]:
-    """Those of the columns that a file may store as a dictionary, though they are plain text."""
-    tests = (pa.types.is_string, pa.types.is_large_string)
-    return [name for name in names if any(test(schema.field(name).type) for test in tests)]
 
 
 def check_types(schema: pa.Schema, names: Sequence[str]) -> None:
@@ -242,7 +206,7 @@ def read_fragments(fragments: Sequence[Any], columns: list[str], stored: list[st
                 fragment.filesystem.open_input_file(fragment.path) as source,
                 parquet.ParquetFile(source, read_dictionary=stored, pre_buffer=False) as file,
             ):
-                n_rows = count_batch(file, source, groups, columns, fragment.path)
+                n_rows = count_batch(file, groups, columns, fragment.path)
                 for batch in file.iter_batches(n_rows, row_groups=groups, columns=columns):
                     yield from split_texts(batch)
         except MemoryLimitError:
@@ -258,13 +222,11 @@ def cell_bytes(kind: pa.DataType) -> float:
     return kind.bit_width / 8 if pa.types.is_primitive(kind) else TEXT_BYTES
 
 
-def count_batch(file: Any, source: BinaryIO, groups: Sequence[int], columns: Sequence[str], path: str) -> int:
+def count_batch(file: Any, groups: Sequence[int], columns: Sequence[str], path: str) -> int:
     """How many rows a batch is to have; a MemoryLimitError where what it holds with them is too much."""
     width = sum(cell_bytes(file.schema_arrow.field(name).type) for name in columns)
     n_rows = int(max(1, min(BATCH_ROWS, file.metadata.num_rows, BATCH_BYTES // max(width, 1))))
-    leaves = [leaf for leaf in range(len(file.schema)) if file.schema.column(leaf).path in set(columns)]
-    sizes = [_group_bytes(file, source, group, leaves, n_rows) for group in groups]
-    need = int(BATCHES_HELD * (n_rows * width + _most_at_once(sizes, n_rows)))
+    need = int(BATCHES_HELD * (n_rows * width + _most_text(file, groups, columns, n_rows)))
     room = available_memory()
     if need > room:
         raise MemoryLimitError(
@@ -275,50 +237,25 @@ def count_batch(file: Any, source: BinaryIO, groups: Sequence[int], columns: Seq
     return n_rows
 
 
-def _group_bytes(file: Any, source: BinaryIO, group: int, leaves: Sequence[int], n_rows: int) -> tuple[int, float]:
-    """The rows of a group, and the bytes of dictionaries and texts that some of its rows bring."""
-    metadata, n_bytes = file.metadata.row_group(group), 0.0
-    for leaf in leaves:
-        chunk = metadata.column(leaf)
-        size = chunk.total_uncompressed_size
-        dictionary = 0
-        if chunk.has_dictionary_page and size > SMALL_CHUNK:
-            dictionary = _page_size(source, chunk.dictionary_page_offset)
-        if chunk.physical_type == "BYTE_ARRAY":
-            size *= min(1.0, n_rows / max(metadata.num_rows, 1))
-            n_bytes += max(size, dictionary)
-        else:
-            n_bytes += dictionary
-    return metadata.num_rows, n_bytes
+def _most_text(file: Any, groups: Sequence[int], columns: Sequence[str], n_rows: int) -> float:
+    """The most bytes of dictionaries and texts in the groups of rows that a batch of so many rows may touch."""
+    leaves = [leaf for leaf in range(len(file.schema)) if file.schema.column(leaf).path in set(columns)]
+    sizes = np.zeros((len(groups), 2))
+    for place, group in enumerate(map(file.metadata.row_group, groups)):
+        share = min(1.0, n_rows / max(group.num_rows, 1))
+        sizes[place] = group.num_rows, sum(_chunk_bytes(group.column(leaf), share) for leaf in leaves)
+    ends, totals = np.cumsum(sizes, axis=0).T
+    last = np.minimum(np.searchsorted(ends, ends - 1 + n_rows), len(ends) - 1)  # it may begin at the end of a group
+    return float(np.max(totals[last] - totals + sizes[:, 1], initial=0.0))
 
 
-def _most_at_once(groups: Sequence[tuple[int, float]], n_rows: int) -> float:
-    """The most bytes of consecutive groups that a batch of so many rows may touch."""
-    first, held, most = 0, [0, 0.0], 0.0
-    for rows, n_bytes in groups:
-        held = [held[0] + rows, held[1] + n_bytes]
-        while held[0] - groups[first][0] - rows >= n_rows:
-            held = [held[0] - groups[first][0], held[1] - groups[first][1]]
-            first += 1
-        most = max(most, held[1])
-    return most
-
-
-def _page_size(source: BinaryIO, offset: int) -> int:
-    """The bytes of a page once it is unpacked: the second field of its header, in Thrift's compact protocol."""
-    source.seek(offset)
-    header = iter(source.read(16))
-    size = 0
-    for _ in range(2):
-        if next(header, None) != 0x15:  # the next field, a number of 32 bits
-            return 0  # whoever reads it says what is wrong with it
-        size = shift = 0
-        for byte in header:
-            size |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-    return size >> 1
+def _chunk_bytes(chunk: Any, share: float) -> float:
+    """Bytes of the dictionary of a column in a group, about, and of the texts in a share of its rows."""
+    size, dictionary = chunk.total_uncompressed_size, 0.0
+    if chunk.has_dictionary_page:
+        stored = chunk.data_page_offset - chunk.dictionary_page_offset
+        dictionary = size * min(1.0, stored / max(chunk.total_compressed_size, 1))
+    return max(share * size, dictionary) if chunk.physical_type == "BYTE_ARRAY" else dictionary
 
 
 def split_texts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
