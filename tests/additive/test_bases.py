@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from additive.small_terms import COLUMNS, design, random_codes, small_terms
 from tanager.additive.bases import Basis, coarse_shares, random_walk, step_size
-
-SEEDS = st.integers(0, 10_000)
 
 
 @pytest.mark.parametrize("n", [2, 5, 12])
@@ -42,24 +38,6 @@ def test_a_curve_has_mean_zero_over_the_rows_that_have_a_value():
         n_bins = column.n_states - column.missing_state
         curve = Basis.of(column, shares, 8).matrix[:n_bins]
         np.testing.assert_allclose(shares[:n_bins] @ curve, 0.0, atol=1e-12)
-
-
-@given(SEEDS, st.sampled_from([-1, 1]))
-@settings(max_examples=10, deadline=None)
-def test_effects_that_are_not_negative_make_a_curve_that_never_turns(seed, direction):
-    """The missing state is apart from the curve, and unconstrained."""
-    rng = np.random.default_rng(seed)
-    monotone = [direction if column.has_order else 0 for column in COLUMNS]
-    terms = small_terms(rng, (), monotone)
-    lower = terms.lower()
-    effects = np.maximum(rng.normal(size=lower.shape), lower)
-    assert (lower < 0).any()
-    table = terms.expand(effects[:, np.newaxis])[:, 0]
-    for k, (a,) in enumerate(terms.terms):
-        n_bins = COLUMNS[a].n_states - COLUMNS[a].missing_state
-        curve = table[terms.first_cell[k] : terms.first_cell[k] + n_bins]
-        if monotone[a]:
-            assert (direction * np.diff(curve) >= -1e-12).all()
 
 
 def test_a_curve_along_steps_may_be_any_that_never_turns():

@@ -112,7 +112,7 @@ def test_a_fit_on_folds_is_that_of_the_training_rows_of_each_fold_alone():
     fitter = fitter_on(folds, terms, 2, None)
     strengths = fitter.strengths(2.0, None)
     found = fitter.fit(strengths, fitter.objective.start(), tolerance=1e-7)
-    X = design_of(terms, folds.sample.codes)
+    X = design(terms, folds.sample.codes)
     for fold in range(3):
         weights = folds.training[:, fold]
 
@@ -125,15 +125,6 @@ def test_a_fit_on_folds_is_that_of_the_training_rows_of_each_fold_alone():
         alone = minimize(value, np.zeros(X.shape[1] + 1), jac=True, options={"gtol": 1e-8})
         np.testing.assert_allclose(found.values[fold], alone.fun, rtol=1e-5)
         np.testing.assert_allclose(found.points[:, 0, fold], alone.x, atol=0.02)
-
-
-def design_of(terms, codes):
-    """(n_rows, n_effects) of attributes alone."""
-    lines = []
-    for (a,) in terms.terms:
-        matrix = terms.fine[a].matrix
-        lines.append((np.eye(terms.fine[a].n_effects) if matrix is None else matrix)[codes[:, a]])
-    return np.hstack(lines)
 
 
 @CLASSES

@@ -33,12 +33,6 @@ from tanager.export.sheets import round_together
 from tanager.export.targets import TARGETS
 from tanager.files.model_file import from_document, to_document
 
-
-def ascii_head(text: str) -> str:
-    """The same name of a case in every process."""
-    return f"{ascii(text)[:12]} of {len(text)}"
-
-
 OPTIONS = {"sql": {"table": "t", "key": "k"}}
 MODELS = {
     "naive Bayes": lambda: NaiveBayesClassifier(categorical_features=CATEGORICAL),
@@ -123,9 +117,7 @@ def test_texts_like_formulas_are_escaped_in_the_scorecard():
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
 
 
-@pytest.mark.parametrize(
-    "text", ["\uffff", "a\x01", "a\r\nb", "_x000D_", "a" * 32_768, "\U0001f99c" * 16_384], ids=ascii_head
-)
+@pytest.mark.parametrize("text", ["\uffff", "a\x01", "a\r\nb", "_x000D_", "a" * 32_768, "\U0001f99c" * 16_384], ids=len)
 def test_texts_that_a_workbook_would_change_are_refused(text):
     clf = NaiveBayesClassifier().fit(pd.DataFrame({"hue": [text, "b"] * 10}), ["no", "yes"] * 10)
     with pytest.raises(OptionError, match=r"no place for the text[\s\S]*python, js, c and sql"):

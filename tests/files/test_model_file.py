@@ -182,24 +182,10 @@ def test_what_cannot_be_kept_is_refused_before_anything_is_written(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def table() -> tuple[pd.DataFrame, np.ndarray]:
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(
-        {
-            "x": rng.normal(size=200),
-            "when": np.datetime64("2021-01-01") + rng.integers(0, 300, 200),
-            "grade": pd.Categorical.from_codes(rng.integers(0, 3, 200), ["low", "mid", "high"], ordered=True),
-            "sort": rng.choice(["a", "b"], 200),
-        }
-    )
-    y = np.where((X["x"] > 0) ^ (X["sort"] == "a") ^ (rng.random(200) < 0.1), "yes", "no")
-    X.loc[::7, "x"] = np.nan
-    return X, y
-
-
-@pytest.fixture(scope="module")
-def additive(table) -> AdditiveClassifier:
-    return AdditiveClassifier().fit(*table)
+def additive() -> AdditiveClassifier:
+    """With a pair that decides."""
+    X = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (200, 2)), columns=["a", "b"]).astype(str)
+    return AdditiveClassifier(trees=False).fit(X, X["a"] != X["b"])
 
 
 def test_a_model_of_effects_is_no_network_of_tables(additive, tmp_path):

@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from attack.files import workbook
+from files.test_network_file import refused_text
 from tanager import DataError, DataWarning, FileError, MemoryLimitError, read_network
 from tanager.check.preprocessing import NOTHING_TO_DO
 from tanager.files import paths, read_csv
@@ -29,14 +30,6 @@ from tanager.table.stream.source import open_stream
 LONG = 200_000
 COIN = "network n {} variable a { type discrete [2] { s, t }; } "
 ROOM = 1 << 20
-
-
-def refusal(tmp_path, suffix: str, content: str) -> str:
-    path = tmp_path / f"bad{suffix}"
-    path.write_text(content)
-    with pytest.raises(FileError) as refused:
-        read_network(path)
-    return str(refused.value)
 
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\r", "\\", "a "])
@@ -84,7 +77,7 @@ HUNGRY = {
 def test_no_file_takes_memory_out_of_proportion_to_its_length(tmp_path, suffix, content):
     tracemalloc.start()
     try:
-        refusal(tmp_path, suffix, content)
+        refused_text(tmp_path, suffix, content)
         assert tracemalloc.get_traced_memory()[1] < 100 * ROOM
     finally:
         tracemalloc.stop()

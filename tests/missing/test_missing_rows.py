@@ -76,12 +76,9 @@ def test_skipping_puts_the_mean_over_all_cells_in_the_place_of_a_family_with_a_g
 
     found = Skipped(network).log_posterior(codes, normalized=False)
     for row, values in zip(rows, found, strict=True):
-        expected = [sum(term(node, row, c) for node in range(len(cells_of(network)))) for c in cells_of(network)[-1]]
+        n_nodes, n_classes = len(network.nodes), network.n_states[-1]
+        expected = [sum(term(node, row, c) for node in range(n_nodes)) for c in range(n_classes)]
         assert values == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-def cells_of(network):
-    return [range(r) for r in network.n_states]
 
 
 def some_rows(attributes):
