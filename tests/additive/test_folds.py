@@ -105,15 +105,6 @@ def test_fewer_rows_are_a_part_of_more_rows_in_the_same_folds(seed):
     assert few.sample.n_rows < many.sample.n_rows < sample.n_rows
 
 
-def test_equal_rows_are_assigned_one_by_one():
-    """100 copies of one row are spread over all folds, as 100 distinct rows are."""
-    batch = batch_of(np.zeros((100, 1)), np.arange(100) % 2, (2, 2))
-    folds = Folds.of(sample_of(batch), 2)
-    assert len(folds.sample) == 2
-    assert (folds.held_out >= 50 // N_FOLDS).all()
-    assert (folds.held_out.sum(axis=1) == 50).all()
-
-
 def test_equal_rows_are_assigned_at_random():
     """Among others of their class they do not go to the folds in turn."""
     batch = random_batch(5, 400, (2, 2, 2))
@@ -133,17 +124,6 @@ def test_a_class_of_one_row_never_validates():
     np.testing.assert_array_equal(folds.training[alone], 1.0)
 
 
-@pytest.mark.parametrize("times", [0.5, 2.0, 1_024.0])
-def test_rows_go_to_the_same_folds_when_all_weights_are_multiplied(times):
-    batch = random_batch(6, 120, STATES, weighted=True)
-    heavier = batch_of(batch.codes, batch.class_codes, STATES, times * batch.weights)
-    one, other = (folds_of(sample_of(rows), STATES[-1], 70) for rows in (batch, heavier))
-    places = rows_of(other.sample)
-    assert set(rows_of(one.sample)) == set(places)
-    for key, k in rows_of(one.sample).items():
-        np.testing.assert_array_equal(one.held_out[k], other.held_out[places[key]])
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_losses_are_those_of_the_validation_rows_and_a_quarter_of_a_row_of_any_class(n_classes):
     """Of a mean row, over all folds: as many as a fit is certain of, the loss of being wrong is in it."""
@@ -159,56 +139,34 @@ def test_losses_are_those_of_the_validation_rows_and_a_quarter_of_a_row_of_any_c
     assert folds.mean(folds.losses(folds.validated(scores))) == pytest.approx(expected)
 
 
-def test_to_be_certain_of_a_few_rows_is_not_best_and_of_many_rows_nearly_so():
-    """A fit that is right on every row: the best odds grow with the rows."""
-    best = []
-    for n_rows in (6, 60, 600):
-        batch = batch_of(np.zeros((n_rows, 1)), np.arange(n_rows) % 2, (2, 2))
-        folds = Folds.of(sample_of(batch), 2)
-        right = 2.0 * folds.classes[:, np.newaxis] - 1
-        odds = np.linspace(0, 30, 3_001)
-        best.append(odds[np.argmin([folds.mean(folds.losses(each * right)) for each in odds])])
-        p = (n_rows + 1 / 8) / (n_rows + 1 / 4)  # half of the quarter is of each class
-        assert best[-1] == pytest.approx(np.log(p / (1 - p)), abs=0.01)
-    assert best[0] < best[1] < best[2] < 30
-
-
-def test_a_loss_is_the_mean_over_validation_rows_by_their_weights():
-    rng = np.random.default_rng(7)
-    folds = Folds.of(sample_of(random_batch(7, 40, STATES, weighted=True)), STATES[-1])
-    losses = rng.exponential(size=folds.held_out.shape)
-    total = weight = 0.0
-    for row, fold in np.ndindex(*losses.shape):
-        for _ in range(folds.held_out[row, fold]):
-            total += folds.sample.weights[row] * losses[row, fold]
-            weight += folds.sample.weights[row]
-    assert folds.mean(losses[folds.held_out > 0]) == pytest.approx(total / weight)
-
-
-def test_errors_above_is_the_t_value_of_the_paired_difference_over_rows():
+def test_a_loss_is_the_weighted_mean_over_validation_rows_and_errors_above_the_t_value_of_paired_differences():
     rng = np.random.default_rng(8)
     folds = Folds.of(sample_of(random_batch(8, 60, STATES, weighted=True)), STATES[-1])
     losses, others = rng.exponential(size=(2, *folds.held_out.shape))
-    each = []
+    each, own, weights = [], [], np.repeat(folds.sample.weights, folds.held_out.sum(axis=1))
     for row, fold in np.ndindex(*losses.shape):
-        each += [folds.sample.weights[row] * (losses - others)[row, fold]] * folds.held_out[row, fold]
+        weight, times = folds.sample.weights[row], folds.held_out[row, fold]
+        each += [weight * (losses - others)[row, fold]] * times
+        own += [weight * losses[row, fold]] * times
     expected = np.mean(each) / (np.std(each, ddof=1) / np.sqrt(len(each)))
     losses, others = losses[folds.held_out > 0], others[folds.held_out > 0]
+    assert folds.mean(losses) == pytest.approx(sum(own) / weights.sum())
     assert folds.errors_above(losses, others) == pytest.approx(expected)
     assert folds.errors_above(others, losses) == pytest.approx(-expected)
     assert folds.errors_above(losses, losses) == 0.0
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_of_many_rows_about_the_most_are_drawn_in_memory_and_the_same_on_disk(weighted, monkeypatch):
+def test_of_many_rows_about_the_most_are_drawn_the_same_in_memory_on_disk_and_in_any_order(weighted, monkeypatch):
     batch = distinct_batch(9, 4_000, weighted)
     monkeypatch.setattr(folds_module, "MAX_FITTED", 1_000)
     drawn = sample_of(batch)
     assert abs(drawn.n_rows - 1_000) < 5 * np.sqrt(1_000)
     assert (drawn.counts == 1).all()
-    on_disk = sample_of(CutRows.of(batch))
-    for name in ("codes", "classes", "counts", "weights"):
-        np.testing.assert_array_equal(getattr(on_disk, name), getattr(drawn, name))
+    shuffled = take_rows(batch, np.random.default_rng(0).permutation(4_000))
+    for other in (sample_of(CutRows.of(batch)), sample_of(shuffled)):
+        for name in ("codes", "classes", "counts", "weights"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(drawn, name))
 
 
 def test_of_many_copies_of_a_row_a_share_is_drawn(monkeypatch):
@@ -217,15 +175,6 @@ def test_of_many_copies_of_a_row_a_share_is_drawn(monkeypatch):
     drawn = sample_of(batch)
     assert len(drawn) == 3
     assert (np.abs(drawn.counts - 500) < 5 * np.sqrt(500)).all()
-
-
-def test_rows_drawn_are_the_same_in_any_order(monkeypatch):
-    batch = random_batch(10, 2_000, STATES, weighted=True)
-    shuffled = take_rows(batch, np.random.default_rng(0).permutation(2_000))
-    monkeypatch.setattr(folds_module, "MAX_FITTED", 700)
-    one, other = sample_of(batch), sample_of(shuffled)
-    for name in ("codes", "classes", "counts", "weights"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
 def test_the_first_rows_of_a_sample_are_a_random_part_of_it():

@@ -1,7 +1,7 @@
 """What is asked of a forest besides its sums: credits, worst cases, files."""
 
 import pickle
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,68 +10,31 @@ import pytest
 from additive.random_forests import Tree, forest_of, random_forest, walk
 from tanager.additive import forest as forest_module
 from tanager.additive.document import read_forest, write_forest
-from tanager.additive.forest import Forest
-from tanager.additive.grow import Codebook
-from tanager.additive.trees import Boosting, TreeKind
+from tanager.additive.folds import Sample
+from tanager.additive.trees import TreeChoice, TreeKind, grow_forest
 from tanager.errors import DataError
 from tanager.network.document import DocumentError
 from tanager.table.schema import ColumnSchema
 
 N_CLASSES = 3
-N_CODES, ORDERED = (6, 4, 4, 3), (5, 0, 3, 0)
-
-
-@dataclass
-class Table:
-    """Rows that trees are grown on."""
-
-    codes: np.ndarray
-    weights: np.ndarray
-    n_codes: np.ndarray
+N_CODES = (6, 4, 4, 3)
+COLUMNS = [ColumnSchema(f"x{k}", "categorical", tuple(range(n - 1))) for k, n in enumerate(N_CODES)]
+COLUMNS = (*COLUMNS, ColumnSchema("y", "categorical", tuple(range(N_CLASSES))))
 
 
 @pytest.fixture(scope="module")
-def table():
+def rows():
+    """Rows that trees are grown on."""
     rng = np.random.default_rng(5)
     codes = np.column_stack([rng.integers(0, n, 200) for n in N_CODES]).astype(np.uint8)
-    return Table(codes, rng.integers(1, 3, 200).astype(float), np.array(N_CODES))
+    classes = ((codes[:, 0] + codes[:, 1]) % N_CLASSES).astype(np.intp)
+    return Sample(codes, classes, np.ones(200, dtype=np.int64), rng.integers(1, 3, 200).astype(float))
 
 
 @pytest.fixture(scope="module")
-def grown(table):
-    """Four rounds of boosting, and the arguments of the forest of their trees."""
-    classes = (table.codes[:, 0] + table.codes[:, 1]) % N_CLASSES
-    book = Codebook.of(table.n_codes, np.array(ORDERED))
-    weights = table.weights[:, np.newaxis]
-    boosting = Boosting(TreeKind(4, 1.0), table.codes, classes.astype(np.intp), weights, N_CLASSES, book)
-    for _ in range(4):
-        boosting.grow(keep=True)
-    attributes, left = (
-        np.concatenate([getattr(each, name) for each in boosting.rounds]) for name in ("attributes", "left")
-    )
-    values, leaf_weights = np.concatenate(boosting.values), np.concatenate(boosting.leaf_weights)
-    return boosting, (attributes, left, values, leaf_weights, np.tile(np.arange(N_CLASSES), 4))
-
-
-@pytest.fixture(scope="module")
-def forest(grown, table):
-    return Forest.of_heaps(*grown[1], table.n_codes, N_CLASSES)
-
-
-def test_a_forest_of_grown_trees_adds_what_boosting_added(grown, forest, table):
-    boosting, _ = grown
-    added = boosting.by_row()[:, :, 0] - boosting.start[0]
-    np.testing.assert_allclose(forest.scores(table.codes), added, rtol=0, atol=1e-12)
-
-
-def test_grown_trees_without_a_split_are_one_leaf_each(grown, table):
-    attributes, left, values, weights, of_class = grown[1]
-    bare = attributes.copy()
-    bare[::2] = -1
-    forest = Forest.of_heaps(bare, left, values, np.ones_like(weights), of_class, table.n_codes, N_CLASSES)
-    forest.check(table.n_codes, N_CLASSES)
-    assert ((forest.roots < 0) == (np.arange(len(bare)) % 2 == 0)).all()
-    np.testing.assert_array_equal(forest.values[~forest.roots[::2]], values[::2, 0])
+def forest(rows):
+    grown, _, _ = grow_forest(TreeChoice(TreeKind(4, 1.0), 4, 1.0), rows, COLUMNS[:-1], N_CLASSES, 0)
+    return replace(grown, values=grown.values + 1.0)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -79,40 +42,36 @@ def test_scores_are_the_values_of_the_leaves_that_rows_walk_to(compiled):
     """Of trees of one leaf, and of more than a word has bits for."""
     n_codes = [3, 5, 2, 8]
     forest = random_forest(0, [1, 2, 63, 64, 7, 150], n_codes, N_CLASSES)
-    rows = list(product(*map(range, n_codes)))
-    expected = [walk(forest, row) for row in rows]
-    found = forest.scores(np.array(rows, dtype=np.uint8), compiled)
+    cells = np.array(list(product(*map(range, n_codes))), dtype=np.uint8)
+    expected = [walk(forest, row) for row in cells.tolist()]
+    found = forest.scores(cells, compiled)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-    moved = forest.scaled(2.0).scores(np.array(rows, dtype=np.uint8), compiled)
+    moved = forest.scaled(2.0).scores(cells, compiled)
     np.testing.assert_allclose(moved, 2.0 * np.array(expected), rtol=0, atol=1e-12)
 
 
-def test_a_pickled_forest_holds_its_fields_alone(forest, table):
+def test_a_pickled_forest_holds_its_fields_alone(forest, rows):
     before = len(pickle.dumps(forest))
-    forest.scores(table.codes, compiled=True)
+    forest.scores(rows.codes, compiled=True)
     assert len(pickle.dumps(forest)) == before
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(forest)).scores(table.codes), forest.scores(table.codes))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(forest)).scores(rows.codes), forest.scores(rows.codes))
 
 
 @pytest.mark.parametrize("work", [0, np.inf])
-def test_credits_add_up_to_what_the_forest_adds_beyond_its_means(forest, table, work, monkeypatch):
+def test_credits_add_up_to_what_the_forest_adds_beyond_its_means(forest, rows, work, monkeypatch):
     monkeypatch.setattr(forest_module, "WORK_WORTH_COMPILING", work)
-    means = np.average(forest.scores(table.codes), axis=0, weights=table.weights)
-    found = forest.credits(table.codes, len(table.n_codes)).sum(axis=1)
-    np.testing.assert_allclose(found, forest.scores(table.codes) - means, rtol=0, atol=1e-12)
+    means = np.average(forest.scores(rows.codes), axis=0, weights=rows.weights)
+    found = forest.credits(rows.codes, len(N_CODES)).sum(axis=1)
+    np.testing.assert_allclose(found, forest.scores(rows.codes) - means, rtol=0, atol=1e-12)
 
 
-def test_a_tree_of_one_split_credits_its_attribute_alone(table):
+def test_a_tree_of_one_split_credits_its_attribute_alone(rows):
     left = np.random.default_rng(6).random((1, max(N_CODES))) < 0.5
     stump = Tree(1, np.array([[2, -1, -2]]), left, np.array([1.0, -3.0]), np.array([3.0, 1.0]))
-    credits = forest_of([stump], table.n_codes, N_CLASSES).credits(table.codes, len(table.n_codes))
+    credits = forest_of([stump], N_CODES, N_CLASSES).credits(rows.codes, len(N_CODES))
     assert not credits[:, [0, 1, 3]].any()
-    goes_left = stump.left[0, table.codes[:, 2]]
+    goes_left = stump.left[0, rows.codes[:, 2]]
     np.testing.assert_allclose(credits[:, 2, stump.of_class], np.where(goes_left, 1.0, -3.0))  # the mean is zero
-
-
-COLUMNS = [ColumnSchema(f"x{k}", "categorical", tuple(range(n - 1))) for k, n in enumerate(N_CODES)]
-COLUMNS = (*COLUMNS, ColumnSchema("y", "categorical", tuple(range(N_CLASSES))))
 
 
 def test_a_forest_comes_back_from_its_document_bit_by_bit(forest):
@@ -128,7 +87,6 @@ def test_a_forest_comes_back_from_its_document_bit_by_bit(forest):
         ("attributes", lambda own: [9, *own[1:]], "attributes must hold the numbers of attributes"),
         ("ends", lambda own: own[1:], "two ends for each split"),
         ("sides", lambda own: [[99], *own[1:]], "states of the attribute"),
-        ("sides", lambda own: [[2, 1], *own[1:]], "ascending"),
         ("roots", lambda own: [0.5, *own[1:]], "whole numbers"),
     ],
 )
@@ -149,8 +107,8 @@ def test_a_document_of_something_else_is_refused(forest, key, value, message):
         ({"values": lambda own: np.nan * own}, "finite"),
     ],
 )
-def test_what_is_no_forest_is_refused(forest, table, changes, message):
-    forest.check(table.n_codes, N_CLASSES)
+def test_what_is_no_forest_is_refused(forest, rows, changes, message):
+    forest.check(N_CODES, N_CLASSES)
     broken = replace(forest, **{name: change(getattr(forest, name)) for name, change in changes.items()})
     with pytest.raises(DataError, match=message):
-        broken.check(table.n_codes, N_CLASSES)
+        broken.check(N_CODES, N_CLASSES)

@@ -74,17 +74,6 @@ def test_a_quadratic_is_descended_to_the_solution_of_its_equations(seed):
         np.testing.assert_allclose(found.points[:, :, k].reshape(-1), np.linalg.solve(matrix, target), atol=1e-5)
 
 
-@given(SEEDS)
-@settings(max_examples=10, deadline=None)
-def test_a_logistic_problem_ends_where_scipy_ends(seed):
-    problem = Logistics(seed)
-    found = descend(problem)
-    for k in range(2):
-        oracle = scipy_minimize(lambda x, k=k: problem.one(k, x), np.zeros(8), jac=True, options={"gtol": 1e-9})
-        np.testing.assert_allclose(found.values[k], oracle.fun, rtol=1e-10)
-        np.testing.assert_allclose(found.points[:, :, k].reshape(-1), oracle.x, atol=1e-4)
-
-
 @pytest.mark.parametrize("kind", [Quadratics, Logistics])
 def test_problems_side_by_side_end_where_each_ends_alone(kind):
     problem = kind(5, n_problems=3)
@@ -94,12 +83,12 @@ def test_problems_side_by_side_end_where_each_ends_alone(kind):
         np.testing.assert_allclose(alone.points[:, :, 0], together.points[:, :, k], rtol=0, atol=1e-8)
 
 
-@given(SEEDS, st.sampled_from([Quadratics, Logistics]))
-@settings(max_examples=30, deadline=None)
-def test_the_least_point_above_bounds_is_that_of_scipy(seed, kind):
+@given(SEEDS, st.sampled_from([Quadratics, Logistics]), st.sampled_from([0.0, 0.6]))
+@settings(max_examples=40, deadline=None)
+def test_the_least_point_is_that_of_scipy_with_and_without_bounds(seed, kind, share):
     problem, rng = kind(seed), np.random.default_rng(seed + 1)
     n, _, n_problems = problem.shape
-    lower = np.where(rng.random((n, 2, 1)) < 0.6, rng.normal(scale=0.1, size=(n, 2, 1)), -np.inf)
+    lower = np.where(rng.random((n, 2, 1)) < share, rng.normal(scale=0.1, size=(n, 2, 1)), -np.inf)
     start = np.maximum(np.zeros(problem.shape), lower)
     found = descend(problem, start, lower)
     assert (found.points >= lower).all()
@@ -142,16 +131,6 @@ def test_values_never_rise_and_steps_are_counted():
     some = descend(problem, max_steps=4)
     assert some.n_steps == 4
     assert not some.converged
-
-
-def test_what_a_step_is_expected_to_gain_is_about_what_is_left_to_gain():
-    problem = Quadratics(4, condition=10.0)
-    least = descend(problem).values
-    found = descend(problem, max_steps=8)
-    left = found.values - least
-    assert (left > 1e-9).all()
-    assert (found.decrease < 4 * left).all()
-    assert (found.decrease > left / 4).all()
 
 
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-8])

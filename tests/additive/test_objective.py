@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from scipy.special import log_softmax, softmax
+from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from additive.small_terms import design, small_objective
@@ -100,22 +100,6 @@ def test_the_gradient_is_that_of_finite_differences(n_classes, unknown, fixed):
 
 
 @CLASSES
-def test_fits_side_by_side_are_those_of_each_alone(n_classes):
-    objective = small_objective(8, n_classes, n_fits=3)
-    penalty = random_penalty(objective, 9, fixed=0.2)
-    effects = random_effects(objective, 10, penalty)
-    values, gradient = penalized(objective, effects, penalty)
-    for fit in range(3):
-        own = slice(fit, fit + 1)
-        alone = Objective(
-            objective.terms, objective.codes, objective.classes, objective.weights[:, own], objective.n_classes
-        )
-        found = penalized(alone, effects[:, :, own], Penalty(penalty.strength[:, own], penalty.centre[:, :, own]))
-        np.testing.assert_allclose(found[0], values[own], rtol=1e-12)
-        np.testing.assert_allclose(found[1], gradient[:, :, own], rtol=0, atol=1e-10)
-
-
-@CLASSES
 def test_a_row_of_weight_two_is_the_row_twice(n_classes):
     objective = small_objective(21, n_classes)
     penalty, effects = random_penalty(objective, 22), random_effects(objective, 23)
@@ -168,30 +152,6 @@ def test_blocks_that_every_pass_makes_again_give_the_same_numbers(n_classes, thr
 
 
 @CLASSES
-def test_counts_of_cells_and_classes_are_those_of_the_rows_one_by_one(n_classes):
-    objective = small_objective(17, n_classes)
-    terms = objective.terms
-    cells = terms.cells(objective.codes, 0, len(terms.terms))
-    counted = np.zeros((terms.first_cell[-1], n_classes, objective.n_folds))
-    for own, label, weights in zip(cells, objective.classes, objective.weights, strict=True):
-        counted[own, label] += weights
-    np.testing.assert_allclose(objective.class_counts, counted, atol=1e-12)
-    np.testing.assert_allclose(
-        objective.shares, counted.sum(axis=1).mean(axis=1) / objective.weights.mean(axis=1).sum()
-    )
-
-
-@CLASSES
-def test_the_start_has_the_class_frequencies_of_each_fit(n_classes):
-    objective = small_objective(18, n_classes)
-    p = probabilities(objective.scores(objective.start()))
-    for fit in range(objective.n_folds):
-        counted = np.bincount(objective.classes, objective.weights[:, fit]) / objective.weights[:, fit].sum()
-        expected = counted[1:] if n_classes == 2 else counted
-        np.testing.assert_allclose(p[:, :, fit], np.tile(expected, (len(p), 1)), atol=1e-12)
-
-
-@CLASSES
 def test_the_optimum_is_that_of_scikit_learn(n_classes):
     """Categories alone, one-hot, with the same L2 penalty on every effect."""
     rng = np.random.default_rng(19)
@@ -212,26 +172,6 @@ def test_the_optimum_is_that_of_scikit_learn(n_classes):
     p = probabilities(objective.scores(found.points))[:, :, 0]
     expected = oracle.predict_proba(one_hot)
     np.testing.assert_allclose(p, expected[:, 1:] if n_classes == 2 else expected, atol=1e-5)
-
-
-@CLASSES
-def test_losses_residuals_and_probabilities_are_those_of_softmax(n_classes):
-    rng = np.random.default_rng(20)
-    scores = 10 * rng.normal(size=(30, 1 if n_classes == 2 else n_classes, 2))
-    classes, weights = rng.integers(0, n_classes, 30), rng.uniform(size=(30, 2))
-    every = np.concatenate([np.zeros_like(scores), scores], axis=1) if n_classes == 2 else scores
-    expected = -np.take_along_axis(log_softmax(every, axis=1), classes[:, np.newaxis, np.newaxis], axis=1)[:, 0]
-    p = softmax(every, axis=1)[:, -scores.shape[1] :]
-    of_any = -log_softmax(every, axis=1).mean(axis=1)
-    for fit in range(2):
-        first = scores[:, :, fit]
-        np.testing.assert_allclose(row_losses(first, classes), expected[:, fit], atol=1e-12)
-        np.testing.assert_allclose(row_losses(first, classes, 0.3), (expected + 0.3 * of_any)[:, fit], atol=1e-12)
-    np.testing.assert_allclose(probabilities(scores), p, atol=1e-12)
-    own = (np.arange(n_classes)[-scores.shape[1] :] == classes[:, np.newaxis])[:, :, np.newaxis]
-    values, residuals = loss_and_residuals(scores, classes, weights)
-    np.testing.assert_allclose(values, (weights * expected).sum(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(residuals, weights[:, np.newaxis] * (p - own), atol=1e-12)
 
 
 def test_scores_of_any_size_have_finite_losses():

@@ -55,11 +55,6 @@ def test_the_ranking_is_that_of_brute_force(seed, most, weighted):
     assert rank_pairs(batch, columns, most) == by_hand(batch, most)
 
 
-def test_the_pair_that_decides_the_class_comes_first():
-    batch, columns = table(1)
-    assert rank_pairs(batch, columns, 1) == ((1, 3),)
-
-
 def test_a_pair_that_is_not_allowed_never_appears():
     batch, columns = table(2)
     allowed = np.ones((5, 5), dtype=bool)

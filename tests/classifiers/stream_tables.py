@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from functools import partial
 from itertools import pairwise
 
@@ -14,7 +13,6 @@ import pytest
 
 from tanager.additive.model import AdditiveModel
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.coded_table import CodedTable
 from tanager.counts.engine import NumpyEngine
 from tanager.network.mixture import MixtureNetwork, TreeAverageNetwork
 from tanager.parameters import Frequency
@@ -35,9 +33,7 @@ def mixed_table(n_rows: int = 400, gaps: float = 0.0, seed: int = 0) -> pa.Table
         "wide": pa.array(np.round(x[:, 2] * 1e3).astype(np.int64) * 10**9),
         "float": pa.array(x[:, 3] + 0.1 * x[:, 4]),
     }
-    for name, column in columns.items():
-        columns[name] = pa.array(column.to_pylist(), column.type, mask=rng.random(n_rows) < gaps)
-    return pa.table({**columns, "outcome": pa.array(np.array(["no", "yes", "perhaps"])[y])})
+    return with_holes(columns, y, gaps, rng)
 
 
 def table_of_few_values(n_rows: int = 400, gaps: float = 0.0, seed: int = 0) -> pa.Table:
@@ -51,9 +47,14 @@ def table_of_few_values(n_rows: int = 400, gaps: float = 0.0, seed: int = 0) -> 
         "holes": pa.array(np.array([7, -3, 90])[rng.integers(0, 3, n_rows)]),
         "number": pa.array(np.clip(np.round(2 * x[:, 3]), -3, 3)),
     }
-    for name, column in columns.items():
-        columns[name] = pa.array(column.to_pylist(), column.type, mask=rng.random(n_rows) < gaps)
     y = (x[:, 0] + x[:, 1] * x[:, 2] > 0.3).astype(int) + (x[:, 3] > 0.8)
+    return with_holes(columns, y, gaps, rng)
+
+
+def with_holes(columns: dict[str, pa.Array], y: np.ndarray, gaps: float, rng: np.random.Generator) -> pa.Table:
+    """With a share of the cells missing, and the class."""
+    for name, column in columns.items():
+        columns[name] = pa.array(column.to_pylist(), column.type, mask=rng.random(len(y)) < gaps)
     return pa.table({**columns, "outcome": pa.array(np.array(["no", "yes", "perhaps"])[y])})
 
 
@@ -71,13 +72,6 @@ def without_some_classes(table: pa.Table) -> pa.Table:
     """The same with the class missing in every fifth row."""
     labels = pa.array([None if row % 5 == 0 else label for row, label in enumerate(table["outcome"].to_pylist())])
     return table.set_column(table.column_names.index("outcome"), "outcome", labels)
-
-
-def coded(
-    clf: TableClassifier, batches: Iterator[pa.Table], weight: str | None = None
-) -> AbstractContextManager[CodedTable]:
-    """The first half of a streamed fit: the batches as codes."""
-    return clf._read_stream(batches, "outcome", weight, clf._row_needs())
 
 
 def assert_same_model(

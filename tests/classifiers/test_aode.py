@@ -156,14 +156,9 @@ def test_one_attribute_is_its_own_superparent():
         ({"structure": AnDE(weights="even"), "parameters": "frequency"}, "weights='even' is not known"),
         ({"structure": "aode"}, r"cannot fit the mixtures of structure=AnDE\(\)(.|\n)*parameters='frequency'"),
         (
-            {"structure": "tree-average"},
-            r"cannot fit the trees of structure=TreeAverage\(\)(.|\n)*parameters='frequency'",
-        ),
-        (
             {"structure": "tree-average", "parameters": "frequency", "criterion": "cll"},
             "needs a criterion that is a sum",
         ),
-        ({"structure": "aode", "parameters": "frequency", "missing": "skip"}, "missing='skip' is defined for one"),
         (
             {"structure": "aode", "parameters": "frequency", "missing": "average"},
             "missing='average' is defined for one",

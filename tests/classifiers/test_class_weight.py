@@ -12,12 +12,6 @@ from classifiers.stream_tables import assert_same_model, cut, mixed_table, split
 from tanager import NaiveBayesClassifier, OptionError
 from tanager.parameters import Conditional
 
-MODELS = [
-    ("naive-bayes", "frequency"),
-    ("tan", "conditional"),
-    ("additive", ""),
-]
-
 
 def weights_of(y):
     """A whole weight for each class."""
@@ -33,25 +27,16 @@ def scaled(weights):
 @pytest.mark.parametrize(
     ("structure", "parameters"), [("naive-bayes", "frequency"), ("tan", Conditional(strength=[10.0, 1.0]))]
 )
-def test_class_weights_multiply_the_weights_of_rows_and_keep_their_sum(structure, parameters):
+def test_class_weights_of_any_unit_multiply_the_weights_of_rows_and_keep_their_sum(structure, parameters):
     X, y = split(mixed_table(200, gaps=0.1))
     rows = np.random.default_rng(0).integers(1, 4, len(y)) / 2
     times = np.array([weights_of(y)[label] for label in np.asarray(y).tolist()])
     options = {"parameters": parameters, "random_state": 0}
-    ours = make_classifier(structure, class_weight=weights_of(y), **options).fit(X, y, rows)
+    by_class = {name: 7.0 * weight for name, weight in weights_of(y).items()}
+    ours = make_classifier(structure, class_weight=by_class, **options).fit(X, y, rows)
     theirs = make_classifier(structure, **options).fit(X, y, scaled(rows * times) * rows.mean())
     assert ours.class_count_.sum() == pytest.approx(rows.sum())
     assert_same_model(ours, theirs, 1e-5)  # descents on folds end where rounding lets them
-
-
-def test_the_unit_of_class_weights_does_not_matter():
-    X, y = split(mixed_table(200))
-    models = [
-        NaiveBayesClassifier(class_weight={name: unit * w for name, w in weights_of(y).items()}).fit(X, y)
-        for unit in (1.0, 1e-3, 7.0)
-    ]
-    assert_same_model(models[0], models[1])
-    assert_same_model(models[0], models[2])
 
 
 def test_balanced_means_what_it_means_in_scikit_learn():
@@ -111,10 +96,7 @@ def test_a_stream_weighs_classes_as_a_table_in_memory(structure, make_table, kin
     [
         ({"nobody": 2}, "names the class 'nobody', which the table does not have; its classes are"),
         ({"a": -1.0}, "gives 'a' the weight -1.0; expected a number above zero"),
-        ({"a": float("nan")}, "gives 'a' the weight nan"),
-        ({"a": "2"}, "gives 'a' the weight '2'"),
         ("even", "class_weight='even' is not valid; expected None, 'balanced' or the weights of classes"),
-        (2.0, "class_weight=2.0 is not valid"),
     ],
 )
 def test_unusable_class_weights_are_refused_in_words(class_weight, message):

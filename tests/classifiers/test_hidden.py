@@ -125,10 +125,3 @@ def test_other_options_that_do_not_go_with_hidden_nodes_are_refused():
     X, y = rows_of(50, 0)
     with pytest.raises(OptionError, match=r"no node 'class', the class; .*'y'"):
         BayesianNetworkClassifier(Fixed(replace(TRUTH, target=None)), parameters="em").fit(X, y.to_numpy())
-
-
-def test_a_network_without_a_target_finds_the_class_by_its_name():
-    named = fitted("em", 300, network=replace(TRUTH, target=None))
-    assert named.network_.dag == fitted("em", 300).network_.dag
-    again = clone(named).fit(*rows_of(300, 0))
-    np.testing.assert_array_equal(again.network_.tables[4], named.network_.tables[4])

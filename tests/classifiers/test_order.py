@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -16,7 +15,7 @@ from tanager import BayesianNetworkClassifier, structure_score
 from tanager.additive.model import AdditiveTrace
 from tanager.errors import OptionError
 from tanager.scores import BDe
-from tanager.structure import STRUCTURES, Dag, Fixed, HillClimb, Tree
+from tanager.structure import STRUCTURES, Fixed, HillClimb, Tree
 
 # It takes one row after the other.
 ROW_BY_ROW = {"dfe"}
@@ -111,14 +110,6 @@ def test_a_number_in_an_option_is_the_place_of_a_column_in_the_table(structure, 
     assert_same(*(fitted(structure(name), "frequency", X, y) for name in (str, places.index)), X)
 
 
-def test_a_structure_given_by_number_has_the_columns_of_the_table():
-    X, y = small_table(4)
-    dag = Dag(((5,), (0, 5), (1, 5), (5,), (0, 3), ()))
-    clf = fitted(Fixed(dag), "frequency", X, y)
-    assert clf.network_.dag == dag
-    assert clf.network_.nodes == (*X.columns, "answer")
-
-
 @pytest.mark.parametrize("criterion", ["fcll", "bdeu", "cll"])
 def test_the_score_of_a_structure_is_that_of_its_columns(criterion):
     X, y = small_table(5)
@@ -155,13 +146,6 @@ def test_the_columns_of_a_bare_array_keep_their_places():
         dag = clf.network_.dag
         np.testing.assert_array_equal(clf.fit(codes, y).predict_proba(codes), expected)
         assert clf.network_.dag == dag
-
-
-def test_categories_of_a_polars_column_do_not_follow_the_order_of_rows():
-    X, y = small_table(8)
-    for rows in (np.arange(len(y)), np.arange(len(y))[::-1]):
-        table = pl.from_pandas(X.iloc[rows]).with_columns(pl.col("a").cast(pl.Categorical))
-        assert fitted("tan", "frequency", table, y.iloc[rows]).network_.states["a"] == ("0", "1", "2")
 
 
 @pytest.mark.filterwarnings("ignore:column .* holds no value")

@@ -18,12 +18,10 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
-from all_parts import make_classifier
-from classifiers.stream_tables import assert_same_model, coded, cut, mixed_table, split
+from classifiers.stream_tables import assert_same_model, cut, mixed_table, split
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
 from tanager.errors import DataError, DataWarning, FileError, MemoryLimitError, OptionError
 from tanager.parameters import Frequency
-from tanager.table.rows import gather
 from tanager.table.stream import coder as stream_coder
 from tanager.table.stream import reader as stream_reader
 
@@ -53,29 +51,6 @@ def test_predictions_have_the_type_that_a_fit_in_memory_gives_them(kind, unlabel
 
 def mask_of(rows: tuple[int, ...]) -> np.ndarray:
     return np.isin(np.arange(40), rows)
-
-
-@pytest.mark.parametrize("missing", ["auto", "category"])
-@pytest.mark.parametrize(("structure", "parameters"), [("kdb", "frequency"), ("tan", "conditional"), ("additive", "")])
-def test_codes_on_disk_are_those_in_memory(structure, parameters, missing, small_chunks, monkeypatch):
-    """Once as they are read from the spool, and once kept: "additive" at both granularities, its columns by name."""
-    monkeypatch.setattr(stream_coder, "MAX_DISTINCT_NUMBERS", 250)  # so that numbers are spooled as they are then
-    table = mixed_table(300, gaps=0.1)
-    clf = make_classifier(structure, parameters=parameters, missing=missing)
-    memory = clf._read(*split(table), None, clf._row_needs())
-    with coded(clf, cut(table, [100, 120])) as streamed:
-        assert streamed.schema == memory.schema
-        assert streamed.order == memory.order
-        blocks = list(streamed.rows.blocks())
-        assert len(blocks) > 1
-        rows, expected = gather(streamed.rows), gather(memory.rows)
-        assert rows.n_states == expected.n_states
-        assert {block.codes.dtype for block in blocks} == {expected.codes.dtype}
-        assert all(block.codes.flags.f_contiguous for block in blocks)
-        np.testing.assert_array_equal(rows.codes, expected.codes)
-        np.testing.assert_array_equal(rows.class_codes, expected.class_codes)
-        np.testing.assert_array_equal(streamed.rows.incomplete, memory.rows.incomplete)
-        assert streamed.rows.n_rows == 300
 
 
 def test_many_distinct_numbers_are_cut_within_the_error_of_the_sketch(monkeypatch):
@@ -243,8 +218,6 @@ def test_a_damaged_file_is_named(tmp_path, damage):
         ([mixed_table(20)], "outcom", "no column 'outcom' to predict; its columns, nearest first, are 'outcome'"),
         ([mixed_table(20).select(["outcome"])], "outcome", "no column besides the class"),
         ([mixed_table(20), mixed_table(20).drop_columns(["flag"])], "outcome", "batch 1 lacks the column 'flag'"),
-        ([mixed_table(20).slice(0, 0)], "outcome", "every batch is empty"),
-        ([], "outcome", "every batch is empty"),
         ([pa.table({"a": [1, 2], "outcome": ["x", "x"]})], "outcome", "holds one class, 'x', in 2 rows"),
         ([pa.table({"a": [1, 2], "outcome": [None, None]})], "outcome", "the class column 'outcome' holds no class"),
         ([np.zeros((3, 2))], "outcome", "without column names"),

@@ -5,14 +5,11 @@ from __future__ import annotations
 from itertools import permutations
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy.special import log_softmax
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
 from all_parts import FITTING, make_classifier
-from oracle import log_joints_without
 from tanager import BayesianNetworkClassifier, structure_score
 from tanager.errors import OptionError
 from tanager.parameters import Conditional
@@ -104,51 +101,9 @@ def test_the_structure_of_a_fold_is_that_learnt_from_its_rows(structure):
     assert others > 0 or structure == "naive-bayes"
 
 
-@pytest.mark.parametrize("objective", ["error", "squared"])
-def test_strengths_are_chosen_by_the_objective(objective):
-    """Where nothing is known but that two classes are equally frequent, an error costs 1/2 and its square 1/4."""
-    X, y = related(1)
-    clf = BayesianNetworkClassifier("tan", parameters=Conditional(objective=objective), categorical_features="all")
-    losses = [loss for _, loss in clf.fit(X, y).trace_.parameters.held_out]
-    assert losses[0] == pytest.approx({"error": 0.5, "squared": 0.25}[objective], abs=0.01)
-    assert min(losses) < losses[0]
-
-
-def select(rows: np.ndarray, n_states: list[int]) -> set[int]:
-    """Greedy forward selection by sum_t log P(c_t | x_t), each row judged by tables learnt without it."""
-    target = len(n_states) - 1
-
-    def value(chosen: set[int]) -> float:
-        parents = [(target,) if node in chosen else () for node in range(target + 1)]
-        logs = log_softmax(log_joints_without(rows, parents, n_states), axis=1)
-        return logs[np.arange(len(rows)), rows[:, -1]].sum()
-
-    chosen: set[int] = set()
-    while others := set(range(target)) - chosen:
-        best = max(sorted(others), key=lambda attribute: value(chosen | {attribute}))
-        if not value(chosen | {best}) > value(chosen):
-            break
-        chosen.add(best)
-    return chosen
-
-
-def test_it_takes_in_what_refits_without_each_row_in_turn_choose():
-    """A column of nearly as many values as rows tells the rows it was counted from apart, and no other."""
-    rng = np.random.default_rng(0)
-    y = np.tile([0, 1], 20)
-    sign = np.where(rng.random(40) < 0.8, y, 1 - y)
-    number = np.concatenate([rng.permutation(20), rng.permutation(20)])
-    codes = np.column_stack([number, sign, rng.integers(0, 2, 40)])
-    assert select(np.column_stack([codes, y]), [20, 2, 2, 2]) == {1}
-    X = pd.DataFrame(codes, columns=["number", "sign", "noise"]).astype(str)
-    network = BayesianNetworkClassifier("selective", parameters="frequency").fit(X, y).network_
-    assert {child for parent, child in network.dag.edges} == {1}
-
-
 X, y = load_iris(return_X_y=True)
 ASKING = [name for name, make in STRUCTURES.items() if make().asks_criterion]
 NOT_ASKING = [*(name for name in STRUCTURES if name not in ASKING), Fixed({1: [0]})]
-PRESETS_WITHOUT = ["NaiveBayesClassifier"]
 
 
 @pytest.mark.parametrize("structure", ASKING)

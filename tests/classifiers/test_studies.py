@@ -44,22 +44,6 @@ def entropy(*columns, base=math.e):
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000))
-def test_log_likelihood_is_minus_n_times_the_conditional_entropies(seed):
-    X, y = frame(seed)
-    n = len(y)
-    chain = {"b": ["a"], "c": ["b"]}
-    expected = -n * (
-        entropy(y)
-        + (entropy(X.a, y) - entropy(y))
-        + (entropy(X.b, X.a, y) - entropy(X.a, y))
-        + (entropy(X.c, X.b, y) - entropy(X.b, y))
-    )
-    assert structure_score(X, y, chain, "ll") == pytest.approx(expected)
-    assert structure_score(X, y, {1: [0], 2: [1]}, "ll") == pytest.approx(expected)
-
-
-@settings(max_examples=20, deadline=None)
-@given(st.integers(0, 10_000))
 def test_information_is_a_sum_of_entropies(seed):
     X, y = frame(seed)
     found = information(X, y)

@@ -163,13 +163,11 @@ BAD = {
     "fewer groups than folds": ({"groups": CODES}, DataError, "3 groups, fewer than the 5 folds"),
     "a missing group": ({"groups": [None, *"ab" * 74, "c"]}, DataError, "the group is missing in 1 of 150 rows"),
     "times in words": ({"times": ["May"] * 150}, DataError, "times cannot be ordered: they are string, such as 'May'"),
-    "a missing time": ({"times": [float("nan"), *range(149)]}, DataError, "the time is missing in 1 of 150 rows"),
     "few times": ({"times": CODES}, DataError, "3 different times, too few for 5 periods"),
     "a period of one class": ({"times": np.arange(150)}, DataError, "fold 1 would be fitted to 25 rows of one class"),
     "both": ({"times": np.arange(150), "groups": GROUPS}, OptionError, "by group or by time"),
     "time again": ({"times": np.arange(150), "repeats": 2}, OptionError, "cannot be repeated"),
     "no fold": ({"cv": 1}, OptionError, "at least 2"),
-    "no repeat": ({"repeats": 0}, OptionError, "at least 1"),
     "too few groups given": ({"groups": [1, 2]}, ValueError, "inconsistent numbers of samples"),
 }
 

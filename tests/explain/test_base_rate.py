@@ -112,12 +112,3 @@ def test_the_base_rate_of_a_network_alone_is_its_own_class_probability(seed):
     found = explain(network, pd.DataFrame({"n0": ["s0", "s1"]}))
     expected = np.log(shares[found.favoured] / shares[found.against])
     np.testing.assert_allclose(found.base_rate, expected, rtol=0, atol=1e-9)
-
-
-def test_a_baseline_of_nothing_has_no_line():
-    clf = NaiveBayesClassifier().fit([["a"], ["b"]] * 4, [0, 1] * 4)
-    row = explain(clf, [["a"]])[0]
-    assert [label for label, _ in row.first_lines] == ["base rate of class"]
-    effects = AdditiveClassifier().fit(*table(5))
-    lines = explain(effects, table(5)[0][:1])[0].first_lines
-    assert [label for label, _ in lines] == ["base rate of class", "baseline: an average row"]

@@ -18,7 +18,6 @@ from tanager import (
     NaiveBayesClassifier,
     Network,
     OptionError,
-    TANClassifier,
     explain,
 )
 from tanager.structure.dag import Dag
@@ -144,21 +143,6 @@ def test_missing_and_unseen_cells_add_nothing_and_say_so():
         "x0: unknown, summed out",
         "x1 = never seen, unseen in training, summed out",
     ]
-
-
-def test_an_unseen_parent_is_summed_out_of_its_child():
-    rng = np.random.default_rng(1)
-    first = rng.integers(0, 2, 200)
-    X = pd.DataFrame({"a": first.astype(str), "b": np.where(rng.random(200) < 0.9, first, 1 - first).astype(str)})
-    y = np.where(rng.random(200) < 0.7, first, rng.integers(0, 2, 200))
-    clf = TANClassifier(root="a", missing="marginalize").fit(X, y)
-    row = explain(clf, pd.DataFrame({"a": ["?"], "b": ["1"]}))[0]
-    assert row.contributions[1].given == (("a", None),)
-    ratio = (
-        clf.network_.query("b", {"class": row.favoured == "1"})["1"]
-        / clf.network_.query("b", {"class": row.against == "1"})["1"]
-    )
-    assert row.contributions[1].log_odds == pytest.approx(math.log(ratio), abs=1e-10)
 
 
 def test_a_gap_that_is_a_state_is_explained_as_one():

@@ -66,15 +66,6 @@ def test_a_frame_library_that_is_not_installed_is_named():
     assert "OptionError: polars is not installed" in done.stderr
 
 
-def test_the_text_names_every_attribute_and_at_most_ten_rows(explanation):
-    text = str(explanation)
-    assert text.count("\n") + 1 == 10 * (1 + 2 + 4) + 1
-    assert text.endswith("... and 5 more rows")
-    assert ", given petal length (cm) in [2.45, 4.75)" in text
-    for name in IRIS.data.columns:
-        assert text.count(f"  {name} = ") == 10
-
-
 def test_the_function_and_the_folder_of_the_same_name_do_not_get_in_each_others_way():
     script = (
         "import sys, tanager.explain.explanation; from tanager import explain; import tanager; "
@@ -82,5 +73,3 @@ def test_the_function_and_the_folder_of_the_same_name_do_not_get_in_each_others_
         "assert explain is tanager.explain and callable(explain)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
-    light = "import sys, tanager; assert 'numpy' not in sys.modules and 'sklearn' not in sys.modules"
-    subprocess.run([sys.executable, "-c", light], check=True)

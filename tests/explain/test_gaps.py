@@ -12,7 +12,6 @@ from sklearn.datasets import load_iris
 
 from random_networks import joint
 from tanager import BayesianNetworkClassifier, Network, TANClassifier, explain
-from tanager.structure import Fixed
 
 IRIS = load_iris(as_frame=True)
 
@@ -54,17 +53,6 @@ def test_a_family_with_a_gap_adds_its_mean_and_averaging_a_remainder(structure, 
     text = str(found[int(gappy.argmax())])
     assert f"unknown, {words}" in text
     assert ("unknown cells: averaged over" in text) == (missing == "average")
-
-
-@pytest.mark.parametrize("missing", ["skip", "average"])
-def test_a_class_with_parents_is_explained_with_gaps(missing):
-    """The family of an attribute above the class does not have the class in it, and says nothing of it."""
-    X = with_gaps()
-    names = list(X.columns)
-    structure = Fixed([(names[0], names[1]), (names[1], "target"), ("target", names[2]), ("target", names[3])])
-    clf = BayesianNetworkClassifier(structure, parameters="frequency", missing=missing).fit(IRIS.data, IRIS.target)
-    found = explain(clf, X)
-    assert not found.contributions[:, :2].any()
 
 
 def test_an_impossible_cell_leaves_no_remainder():

@@ -70,14 +70,6 @@ def test_frames_and_dictionaries_list_the_strongest_first():
     assert set(edges) == set(clf.network_.edges)
 
 
-def test_the_text_has_a_line_for_each_attribute():
-    lines = str(explain(NaiveBayesClassifier().fit(IRIS.data, IRIS.target))).splitlines()
-    assert [line[:17] for line in lines[1:3]] == ["petal width (cm) ", "petal length (cm)"]
-    assert len(lines) == 5
-    assert len({len(line) for line in lines}) == 1
-    assert lines[0].split() == ["I(target)"]
-
-
 def test_explain_with_classes_names_what_measures_them():
     clf = NaiveBayesClassifier().fit(IRIS.data, IRIS.target)
     with pytest.raises(OptionError, match="permutation_importance"):

@@ -21,7 +21,6 @@ import pytest
 from tanager import export
 
 Model = object
-Row = dict[str, object]
 
 JS_DRIVER = """
 import { readFileSync } from "node:fs";

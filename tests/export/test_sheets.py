@@ -33,12 +33,6 @@ from tanager.export.sheets import round_together
 from tanager.export.targets import TARGETS
 from tanager.files.model_file import from_document, to_document
 
-
-def ascii_head(text: str) -> str:
-    """The same name of a case in every process."""
-    return f"{ascii(text)[:12]} of {len(text)}"
-
-
 OPTIONS = {"sql": {"table": "t", "key": "k"}}
 MODELS = {
     "naive Bayes": lambda: NaiveBayesClassifier(categorical_features=CATEGORICAL),
@@ -63,7 +57,7 @@ def test_the_workbook_is_equal_to_predict_proba_when_libreoffice_recalculates_it
 def test_the_workbook_is_equal_to_predict_proba_on_benchmark_sets(name, tmp_path):
     """Of a model that a workbook can say: one of effects without trees, or one of pairs."""
     X, y = fitted_rows(name)
-    clf = fitted("TAN with gaps skipped" if len(set(y)) > 2 else "effects of order 2", name, X, y)
+    clf = fitted("TAN with gaps skipped" if len(set(y)) > 2 else "effects of order 2", name)
     rows = X.slice(0, 10)
     rows = pa.concat_tables([rows, with_gaps(rows, 0.1)])
     shares = by_libreoffice(clf, rows, tmp_path)
@@ -123,18 +117,10 @@ def test_texts_like_formulas_are_escaped_in_the_scorecard():
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
 
 
-@pytest.mark.parametrize(
-    "text", ["\uffff", "a\x01", "a\r\nb", "_x000D_", "a" * 32_768, "\U0001f99c" * 16_384], ids=ascii_head
-)
+@pytest.mark.parametrize("text", ["\uffff", "a\x01", "a\r\nb", "_x000D_", "a" * 32_768, "\U0001f99c" * 16_384], ids=len)
 def test_texts_that_a_workbook_would_change_are_refused(text):
     clf = NaiveBayesClassifier().fit(pd.DataFrame({"hue": [text, "b"] * 10}), ["no", "yes"] * 10)
     with pytest.raises(OptionError, match=r"no place for the text[\s\S]*python, js, c and sql"):
-        export(clf, "excel", rows=1)
-
-
-def test_an_empty_label_is_refused_in_a_workbook_where_it_says_no_class():
-    clf = NaiveBayesClassifier().fit(pd.DataFrame({"hue": ["a", "b"] * 10}), ["", "yes"] * 10)
-    with pytest.raises(OptionError, match=r"an empty label[\s\S]*python, js, c and sql can"):
         export(clf, "excel", rows=1)
 
 
@@ -167,6 +153,10 @@ def of_three_classes() -> BayesianNetworkClassifier:
     return NaiveBayesClassifier().fit(pd.DataFrame({"hue": ["a", "b", "a"] * 10}), ["no", "yes", "perhaps"] * 10)
 
 
+def with_empty_label() -> BayesianNetworkClassifier:
+    return NaiveBayesClassifier().fit(pd.DataFrame({"hue": ["a", "b"] * 10}), ["", "yes"] * 10)
+
+
 def with_zeros() -> BayesianNetworkClassifier:
     document = to_document(NaiveBayesClassifier().fit(pd.DataFrame({"hue": ["a", "b"] * 10}), ["no", "yes"] * 10))
     return from_document(
@@ -178,8 +168,8 @@ def with_zeros() -> BayesianNetworkClassifier:
     ("model", "words", "to"),
     [
         (of_three_attributes, "looks at more of them together", "scorecard"),
-        (of_three_attributes, "looks at more of them together", "excel"),
         (of_three_classes, "two classes; the model has 3", "scorecard"),
+        (with_empty_label, "an empty label", "excel"),
         (with_zeros, "a probability of zero", "scorecard"),
         (with_zeros, "a probability of zero", "excel"),
     ],

@@ -67,12 +67,6 @@ def test_the_row_with_the_expected_names_or_the_given_row_is_the_header(tmp_path
     assert open_batches(path, CellRules(header_row=2))[0] == ["x", "y", "class"]
 
 
-def test_columns_without_name_and_cells_are_left_out(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("a,b,,\n1,2,,\n3,4,,\n")
-    assert read_table(path).to_pydict() == {"a": [1, 3], "b": [2, 4]}
-
-
 def read(path: Path, **rules: object) -> tuple[dict[str, list[object]], dict[bytes, bytes]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import tracemalloc
 
 import pytest
 
@@ -56,8 +55,6 @@ def test_another_format_number_is_refused_by_number(tmp_path, document):
         (b"hello", "not JSON"),
         (b"[1, 2]", "must be an object"),
         (b"[" * 100_000, "nested too deeply"),
-        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "nested too deeply"),
-        (b'{"format": ' + b"9" * 5000 + b"}", "not JSON"),
         (rb'{"format": "\ud800"}', "not valid Unicode"),
         (b'{"format": 3, "' + b"k" * 5000 + b'": 1}', "is not there"),
     ],
@@ -67,20 +64,6 @@ def test_what_is_no_model_document_is_refused_in_a_few_words(tmp_path, content, 
     message = refusal(tmp_path, content)
     assert words in message
     assert len(message) < 700
-
-
-def test_a_file_of_500_mb_is_refused_without_reading_it_all(tmp_path, monkeypatch):
-    path = tmp_path / "model.json"
-    with path.open("wb") as stream:
-        stream.truncate(500_000_000)  # a hole: takes no room on disk
-    monkeypatch.setattr(json, "loads", lambda *args, **options: pytest.fail("parsed"))
-    tracemalloc.start()
-    try:
-        with pytest.raises(FileError, match="longer than the 256 MiB"):
-            load_model(path)
-        assert tracemalloc.get_traced_memory()[1] < 1_000_000
-    finally:
-        tracemalloc.stop()
 
 
 def test_a_stream_without_an_end_is_refused(monkeypatch):
@@ -113,7 +96,6 @@ def _fixed(edges: object) -> dict:
     ("place", "value", "words"),
     [
         (("tables", 0, 0, 0), float("nan"), "the number NaN"),
-        (("tables", 0, 0, 0), 10**309, "finite numbers"),
         (("options", "x" * 9000), 1, "options has xxx"),
         (("tables", 0, 0, 0), "0.5", "finite numbers"),
         (("tables", 0, 0), [-0.5, 1.5], "negative"),
@@ -121,11 +103,9 @@ def _fixed(edges: object) -> dict:
         (("tables", 0, 0), [1.0], "different lengths"),
         (("tables", -1), [[0.2, 0.3, 0.5]], "shape"),
         (("tables",), [], "expected 9"),
-        (("parents", 0), [99], "names parent 99"),
         (("parents", 8), [0], "cycle"),
         (("parents", 0), [8, 8], "ascending"),
         (("columns", 0, "cuts"), [2, 1], "must increase"),
-        (("columns", 0, "unit"), "metre", "one of number, date"),
         (("columns", 1, "cuts"), [1e300], "out of range"),
         (("columns", 0, "kind"), "ordinal", "one of categorical, numeric"),
         (("columns", 0, "name"), "text", "same name"),
@@ -136,16 +116,13 @@ def _fixed(edges: object) -> dict:
         (("columns", 8, "categories"), ["yes", "no"], "must ascend"),
         (("columns", 4, "categories"), [1, 2**64, 2], "more than 64 bits"),
         (("class_dtype",), "<i8", "does not fit the classes"),
-        (("class_dtype",), "<U999999999", "does not fit the classes"),
         (("classifier",), "os.system", "classifier must be one of"),
         (("options", "surprise"), 1, "does not have"),
         (("options", "criterion"), "nonsense", "is not known"),
         (("options", "criterion"), {"part": "Popen", "options": {}}, "names the part 'Popen'"),
         (("options", "criterion"), {"part": "BDeu", "options": {"x": 1}}, "options it does not have"),
-        (("options", "criterion"), {"part": "Tree", "options": {}}, "neither a known name"),
         (("options", "criterion"), _fixed({"dag": [[1], [0]]}), "cycle"),
         (("options", "criterion"), _fixed({"set": [[1]]}), "no known value"),
-        (("options", "criterion"), _fixed({"items": [[[1], 2]]}), "no known value"),
         (("options", "n_jobs"), "2", "options.n_jobs"),
         (("trace", "options", "structure"), {"tuple": [1]}, "trace must hold"),
         (("structure_score",), "high", "must be a number"),
@@ -210,9 +187,7 @@ def test_categories_in_another_order_are_refused_or_predicted_by(name):
 
 ALIKE = {
     "whole numbers that one float stands for": [0.5, 2**53, 2**53 + 1],
-    "numbers that no integer of 64 bits spans": [-1, 2**63 + 1, 2**63 + 2],
     "one moment in two zones": [f"2020-01-01T{zone[1:3]}:00:00{zone}" for zone in ("+00:00", "+01:00", "+02:00")],
-    "times with and without a zone": [f"2020-01-01T00:00:00{zone}" for zone in ("", "+01:00", "+02:00")],
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import datetime
 import json
 from dataclasses import replace
@@ -17,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import KBinsDiscretizer
 
 from files.mixed_table import CATEGORICAL, LABELS, MIXED, N_ROWS, mixed_model
+from files.test_model_faults import change
 from tanager import (
     AdditiveClassifier,
     BayesianNetworkClassifier,
@@ -82,39 +82,27 @@ def test_an_additive_model_of_version_0_2_is_refused_in_one_line(tmp_path, capsy
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_categories_keep_their_values_and_types(tmp_path):
-    clf = mixed_model()
-    loaded = saved(clf, tmp_path)
-    assert loaded.encoder_ == clf.encoder_
-    assert loaded.network_.columns == clf.network_.columns
-    types = [[type(value) for value in column.categories] for column in loaded.network_.columns]
-    assert types == [[type(value) for value in column.categories] for column in clf.network_.columns]
-    kinds = {kind for column in types for kind in column}
-    assert kinds == {str, bool, int, float, datetime.date, datetime.datetime}
-    assert {column.unit for column in loaded.network_.columns} == {"number", "date", "datetime"}
-
-
 def test_everything_a_fit_leaves_is_there_after_loading(tmp_path):
     clf = mixed_model()
     loaded = saved(clf, tmp_path)
     assert loaded.get_params() == clf.get_params()
-    assert loaded.network_.dag == clf.network_.dag
-    assert loaded.network_.target == clf.network_.target
-    assert loaded.trace_ == clf.trace_
-    assert loaded.trace_.structure
-    assert loaded.structure_score_ == clf.structure_score_
-    assert loaded.n_features_in_ == clf.n_features_in_
+    for name in ("encoder_", "trace_", "structure_score_", "n_features_in_"):
+        assert getattr(loaded, name) == getattr(clf, name)
+    for name in ("columns", "dag", "target"):
+        assert getattr(loaded.network_, name) == getattr(clf.network_, name)
     np.testing.assert_array_equal(loaded.feature_names_in_, clf.feature_names_in_, strict=True)
     assert {name for name in vars(clf) if name.endswith("_")} <= set(vars(loaded))
+    types = [[type(value) for value in column.categories] for column in loaded.network_.columns]
+    assert types == [[type(value) for value in column.categories] for column in clf.network_.columns]
+    kinds = {kind for column in types for kind in column}
+    assert kinds == {str, bool, int, float, datetime.date, datetime.datetime}
 
 
 @pytest.mark.parametrize(
     "labels",
     [
         np.array(["no", "yes"]),
-        np.array(["no", "yes"], dtype="<U30"),
         np.array(["no", "yes"], dtype=object),
-        np.array([-1, 1], dtype=np.int8),
         np.array([3, 2**63], dtype=np.uint64),
         np.array([False, True]),
         np.array([0.0, 1.0], dtype=np.float32),
@@ -194,35 +182,10 @@ def test_what_cannot_be_kept_is_refused_before_anything_is_written(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def table() -> tuple[pd.DataFrame, np.ndarray]:
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(
-        {
-            "x": rng.normal(size=200),
-            "when": np.datetime64("2021-01-01") + rng.integers(0, 300, 200),
-            "grade": pd.Categorical.from_codes(rng.integers(0, 3, 200), ["low", "mid", "high"], ordered=True),
-            "sort": rng.choice(["a", "b"], 200),
-        }
-    )
-    y = np.where((X["x"] > 0) ^ (X["sort"] == "a") ^ (rng.random(200) < 0.1), "yes", "no")
-    X.loc[::7, "x"] = np.nan
-    return X, y
-
-
-@pytest.mark.parametrize("missing", ["auto", "average"])
-def test_a_model_of_effects_predicts_bit_by_bit_the_same_after_a_round_trip(table, missing, tmp_path):
-    X, y = table
-    clf = AdditiveClassifier(missing=missing).fit(X, y)
-    assert clf.model_.pairs
-    same = saved(clf, tmp_path)
-    np.testing.assert_array_equal(same.predict_proba(X), clf.predict_proba(X))
-    assert same.model_.columns == clf.model_.columns
-    assert same.trace_ == clf.trace_
-
-
-@pytest.fixture(scope="module")
-def additive(table) -> AdditiveClassifier:
-    return AdditiveClassifier().fit(*table)
+def additive() -> AdditiveClassifier:
+    """With a pair that decides."""
+    X = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (200, 2)), columns=["a", "b"]).astype(str)
+    return AdditiveClassifier(trees=False).fit(X, X["a"] != X["b"])
 
 
 def test_a_model_of_effects_is_no_network_of_tables(additive, tmp_path):
@@ -235,10 +198,8 @@ def test_a_model_of_effects_is_no_network_of_tables(additive, tmp_path):
     ("change", "message"),
     [
         (lambda effects: effects["mains"].pop(), "effects.mains"),
-        (lambda effects: effects["pairs"].__setitem__(0, [0, 0]), r"effects.pairs\[0\]"),
         (lambda effects: [effects[name].append(effects[name][0]) for name in ("pairs", "tables")], "twice"),
         (lambda effects: effects["tables"][0].pop(), "shape"),
-        (lambda effects: effects.pop("densities"), "effects.densities"),
         (lambda effects: effects["mains"][0][0].__setitem__(0, "much"), r"effects.mains\[0\]"),
     ],
 )
@@ -322,26 +283,18 @@ def test_a_quality_of_other_classes_is_not_saved(model, quality, tmp_path):
     ("place", "value", "words"),
     [
         (("measures", "brier", 1), -0.1, "not negative"),
-        (("measures", "accuracy", 1), None, "four numbers"),
         (("measures",), {}, "must hold accuracy"),
         (("confusion", 0, 0), 5, "quality"),
         (("base_rate",), [0.5, 0.6], "sum to one"),
-        (("probabilities", 0), [0.5, 0.6], "sum to one"),
         (("class_codes", 0), 2, "whole numbers from 0 to 1"),
         (("folds",), [0], "expected 60"),
         (("event",), "no class", "quality.event must be null or a class"),
-        (("digest",), 7, "quality.digest must be a text"),
         (("more",), 7, "quality must hold"),
         ((), [], "must be an object"),
     ],
 )
 def test_a_fault_is_refused_and_named(document, tmp_path, place, value, words):
-    changed = copy.deepcopy(document)
-    node, steps = changed, ("quality", *place)
-    for step in steps[:-1]:
-        node = node[step]
-    node[steps[-1]] = value
-    (tmp_path / "m.json").write_text(json.dumps(changed))
+    (tmp_path / "m.json").write_text(change(document, ("quality", *place), value))
     with pytest.raises(FileError, match="is not a model that can be read") as caught:
         load_model(tmp_path / "m.json")
     assert words in str(caught.value)

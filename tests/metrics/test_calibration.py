@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Perceptron
 from sklearn.naive_bayes import GaussianNB
 
-from tanager import BayesianNetworkClassifier, calibration, cross_validate_model
+from tanager import BayesianNetworkClassifier, calibration
 from tanager.errors import DataError, OptionError
 
 
@@ -27,15 +27,6 @@ def three_classes():
     labels = np.array(["setosa", "versicolor", "virginica"])[y]
     clf = BayesianNetworkClassifier(structure="naive-bayes").fit(X[::2], labels[::2])
     return clf, X[1::2], labels[1::2]
-
-
-def test_a_calibration_prints_a_line_for_each_bin_and_a_notebook_shows_what_print_shows(two_classes):
-    clf, X, y = two_classes
-    found, quality = calibration(clf, X, y), cross_validate_model(BayesianNetworkClassifier("naive-bayes"), X, y)
-    lines = str(found).splitlines()[2:]
-    assert [int(line.split()[0].replace(",", "")) for line in lines] == list(found.top.count)
-    assert sum(found.top.count) == len(y)
-    assert all(repr(value) == str(value) for value in (found, quality))
 
 
 class Given:

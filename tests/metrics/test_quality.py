@@ -30,10 +30,9 @@ from tanager.metrics import (
     mean_area,
     measure,
     measure_intervals,
-    most_missed,
 )
 from tanager.metrics.basic import ClassArea
-from tanager.metrics.quality import headline, show
+from tanager.metrics.quality import show
 
 
 @st.composite
@@ -163,16 +162,6 @@ def test_one_row_has_an_interval_of_no_width_and_no_area():
     assert found.to_dict()["auc"] == {"value": None, "low": None, "high": None, "base_rate": None, "folds": [None]}
 
 
-def test_the_text_of_a_quality_fits_80_columns_whatever_the_classes_are():
-    generator = np.random.default_rng(0)
-    for n_classes in (2, 3, 30):
-        p, codes = generator.dirichlet(np.ones(n_classes), 200), generator.integers(0, n_classes, 200)
-        names = np.array([f"a class of a long name {k}" for k in range(n_classes)])
-        found = Quality.of(Predictions(p, codes, codes), names, np.full(n_classes, 1 / n_classes), "by hand")
-        assert max(map(len, str(found).splitlines())) <= 80
-        assert f"{100 * found.measures.accuracy:.1f} %" in str(found)
-
-
 @given(st.lists(st.lists(st.integers(0, 40), min_size=2, max_size=2), min_size=2, max_size=2))
 def test_the_event_counts_cases_and_alarms_as_scikit_learn_does(counts):
     truth = np.repeat([0, 0, 1, 1], np.ravel(counts))
@@ -200,13 +189,6 @@ def test_a_share_reads_as_all_or_none_only_if_it_is():
     assert [show("auc", p) for p in (0.0, 1e-5, 0.99999, 1.0)] == ["0.000", "< 0.001", "> 0.999", "1.000"]
 
 
-@pytest.mark.parametrize(("part", "whole"), [(7, 8), (0, 3), (99, 99)])
-def test_of_fewer_than_100_rows_a_share_counts_the_rows(part, whole):
-    share = Share(part, whole)
-    assert (share.words, share.of) == (str(part), whole)
-    assert share.interval_words.endswith(" of 100")
-
-
 def test_the_event_is_the_class_named_else_the_rarer_of_two():
     assert event_code(None, ["a", "b"], [3, 4]) == 0
     assert event_code(None, ["a", "b"], [4, 3]) == event_code(None, ["a", "b"], [3, 3]) == 1
@@ -214,16 +196,3 @@ def test_the_event_is_the_class_named_else_the_rarer_of_two():
     assert event_code(None, ["a", "b", "c"], [1, 2, 3]) is None
     with pytest.raises(OptionError, match=r"event 'd' is no class of the model; its classes are 'a', 'b'"):
         event_code("d", ["a", "b"], [1, 1])
-
-
-def test_a_quality_says_the_event_first_and_of_many_classes_those_missed_most():
-    found = quality_of(np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]), np.array([0, 0, 1, 1]))
-    first = " ".join(str(found).split("\n\n")[0].split())
-    assert first.startswith("Finds 1 of 2 cases of 1 (95 % interval 9 to 91 of 100); of 1 alarms 1 are right")
-    assert first.endswith("The event is 1, the rarer class.")
-    assert headline(found).startswith("Finds 1 of 2")
-    p = np.full((40, 4), 0.1) + 0.6 * np.eye(4)[np.repeat([0, 1, 2, 3], 10)]
-    codes = np.repeat([0, 1, 2, 3], 10)
-    p[:3], p[10:12], p[20] = p[39], p[39], p[39]
-    assert [(code, share.part) for code, share in most_missed(confusion_matrix(p, codes))] == [(0, 7), (1, 8), (2, 9)]
-    assert headline(quality_of(p, codes)).startswith("Missed most often: 0 (finds 7 of 10,")

@@ -81,12 +81,7 @@ def numbers_by_hand(model: AnyModel, n_draws: int) -> np.ndarray:
 
 
 def state_at(number: float, shares: np.ndarray) -> int:
-    reached = 0.0
-    for state, share in enumerate(shares):
-        reached += share
-        if number < reached:
-            return state
-    return len(shares) - 1
+    return min(int((np.cumsum(shares) <= number).sum()), len(shares) - 1)
 
 
 def middle(model: AnyModel, node: int, group: int) -> int:

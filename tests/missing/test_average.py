@@ -16,11 +16,11 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from additive.random_forests import random_forest
 from cut_rows import CutRows
 from explain.effect_networks import effect_network
-from missing.drawn_rows import averaged_by_hand, draws_by_hand, naive_bayes, random_imputation
+from missing.drawn_rows import averaged_by_hand, naive_bayes, random_imputation
+from oracle import batch_of
 from random_networks import random_network
 from tanager import (
     AdditiveClassifier,
-    BayesianNetworkClassifier,
     NaiveBayesClassifier,
     TANClassifier,
     load_model,
@@ -39,9 +39,7 @@ from tanager.missing.average import (
     learn_mixture,
     spread_numbers,
 )
-from tanager.parameters import PARAMETERS
 from tanager.table.columns import code_dtype
-from tanager.table.rows import EncodedBatch
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -66,12 +64,6 @@ def rows_of(model, seed, n_rows=12):
     codes = np.random.default_rng(seed).integers(0, n_states + 1, (n_rows, len(n_states)))
     codes[0] = n_states
     return np.asfortranarray(codes, dtype=code_dtype(max(model.n_states)))
-
-
-def batch_of(codes, classes, n_states, weights=None):
-    dtype = code_dtype(max(n_states))
-    incomplete = (codes == np.array(n_states[:-1])).any(axis=0)
-    return EncodedBatch(np.asfortranarray(codes, dtype=dtype), classes.astype(dtype), n_states, incomplete, weights)
 
 
 def counts_of(batch):
@@ -107,16 +99,6 @@ def test_many_rows_have_the_average_of_each_row_alone():
     assert len(codes) * N_DRAWS * len(model.forest.roots) > WORK_WORTH_COMPILING
     alone = np.concatenate([rule.log_posterior(row[np.newaxis]) for row in codes])
     np.testing.assert_allclose(rule.log_posterior(codes), alone, rtol=1e-9)
-
-
-def test_completed_rows_keep_known_cells_and_are_at_the_coarse_granularity():
-    model = effects(1)
-    imputation = random_imputation(model, 1)
-    codes = rows_of(model, 1)
-    found = Averaged(model, imputation).completed(codes).reshape(len(codes), imputation.n_draws, -1)
-    for row, rows in zip(codes.tolist(), found, strict=True):
-        drawn = np.array(draws_by_hand(model, imputation, tuple(row)), dtype=codes.dtype)
-        np.testing.assert_array_equal(rows, model.coarsen(drawn))
 
 
 def test_a_mixture_of_the_truth_gives_nearly_what_marginalizing_does():
@@ -271,27 +253,6 @@ def test_a_column_without_information_changes_no_answer_whatever_is_unknown(make
     for rows, wide_rows in ((X, wide), (gappy, wide_gappy)):
         found, expected = other.predict_proba(wide_rows[test]), clf.predict_proba(rows[test])
         np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
-
-
-@pytest.mark.parametrize("parameters", sorted(name for name in PARAMETERS if not PARAMETERS[name].describes_attributes))
-def test_discriminative_tables_are_averaged_by_default(parameters):
-    X, gappy, y = gappy_iris()
-    found = [
-        BayesianNetworkClassifier("naive-bayes", parameters=parameters, missing=missing).fit(X, y).predict_proba(gappy)
-        for missing in ("auto", "average", "marginalize")
-    ]
-    np.testing.assert_array_equal(found[0], found[1])
-    assert np.abs(found[0] - found[2]).max() > 1e-3
-
-
-@pytest.mark.parametrize("missing", ["auto", "average"])
-@pytest.mark.parametrize("parameters", ["em", "frequency", "hierarchical", "likelihood-gradient"])
-def test_tables_that_describe_the_attributes_are_marginalized(parameters, missing):
-    """To average over what a cell may hold by the network's own joint is to marginalise it."""
-    X, gappy, y = gappy_iris()
-    found = TANClassifier(parameters=parameters, missing=missing).fit(X, y).predict_proba(gappy)
-    expected = TANClassifier(parameters=parameters, missing="marginalize").fit(X, y).predict_proba(gappy)
-    np.testing.assert_array_equal(found, expected)
 
 
 def test_what_an_unknown_cell_means_is_decided_by_fit():

@@ -13,13 +13,14 @@ from sklearn.datasets import load_iris
 
 from all_parts import make_classifier
 from explain.effect_networks import effect_network
-from missing.drawn_rows import entries_of, naive_bayes, posterior, random_imputation
+from missing.drawn_rows import entries_of, posterior, random_imputation
 from random_networks import random_network
 from tanager import BayesianNetworkClassifier
 from tanager.files.model_file import load_model, save_model
 from tanager.missing.average import Averaged, choose_rule
 from tanager.missing.marginalize import SummedOut
 from tanager.missing.rule import Expected, MissingRule, Skipped
+from tanager.parameters import PARAMETERS
 from tanager.structure import Fixed
 from tanager.table.columns import code_dtype
 
@@ -79,14 +80,6 @@ def test_the_parts_add_up_to_the_log_odds_whatever_cells_are_unknown(make, seed)
         assert rule.rest is not None or not parts.remainder.any()
 
 
-@every_rule
-def test_not_normalized_differs_by_a_number_of_the_row(make):
-    rule = make(0)
-    codes = rows_of(rule, 0)
-    shift = rule.log_posterior(codes) - rule.log_posterior(codes, normalized=False)
-    np.testing.assert_allclose(shift, shift[:, [0, 0, 0]], atol=1e-12)
-
-
 @settings(max_examples=15, deadline=None)
 @given(SEEDS)
 def test_an_expected_effect_is_the_entry_of_an_unknown_cell(seed):
@@ -101,18 +94,6 @@ def test_an_expected_effect_is_the_entry_of_an_unknown_cell(seed):
         np.testing.assert_allclose([*parts.terms[k], parts.prior[k]], entries[:, 0] - entries[:, 1], atol=1e-12)
 
 
-def test_left_out_a_term_of_naive_bayes_is_its_mean_over_the_states():
-    """sum_k P(x = k) log P(x = k | c), with P(x = k) = sum_c P(c) P(x = k | c)."""
-    network = naive_bayes(3, [3, 2, 3, 2, 3])
-    table, prior = network.tables[0], network.tables[-1][0]
-    parts = Skipped(network).contributions(
-        np.array([network.n_states[:-1]]), np.array([0]), np.array([1]), np.array([0.0])
-    )
-    mean = [(prior @ table) @ np.log(table[c]) for c in range(3)]
-    assert parts.terms[0, 0] == pytest.approx(mean[0] - mean[1])
-    assert parts.prior[0] == pytest.approx(np.log(prior[0] / prior[1]))
-
-
 IRIS = load_iris(as_frame=True)
 HELD = [
     ("tan", "auto", "conditional", Averaged),
@@ -124,6 +105,10 @@ HELD = [
     ("tan", "skip", "frequency", Skipped),
     ("additive", "auto", "", Averaged),
     ("additive", "average", "", Averaged),
+    *(
+        ("naive-bayes", "average", name, SummedOut if learner.describes_attributes else Averaged)
+        for name, learner in PARAMETERS.items()
+    ),
 ]
 
 

@@ -24,30 +24,18 @@ def write_sets(folder: Path) -> Path:
         )
 
     classes = ["a", "b"] * 20
-    numbers = [f"{k == 'b'}"[0] for k in classes]
     add(
         "easy",
         "x,u,class",
         [f"{(k == 'b') + random.normal(0, 0.4):.3f},{random.normal():.3f},{k}" for k in classes],
         {"x": "numeric", "u": "numeric"},
     )
-    add(
-        "mixed",
-        "code,x,none,class",
-        [
-            f"{random.integers(1, 4)},{'' if random.random() < 0.2 else round(random.normal(), 2)},"
-            f"{'none' if number == 'T' or random.random() < 0.3 else ''},{k}"
-            for k, number in zip(classes, numbers, strict=True)
-        ],
-        {"code": "categorical", "x": "numeric", "none": "categorical"},
-    )
-    add(
-        "split",
-        "v,w,class",
-        [f"{'pq'[random.integers(2)]},{'rs'[k == 'b']},{k}" for k in classes],
-        {"v": "categorical", "w": "categorical"},
-        split={"train": 30, "test": 10},
-        group=["small", "other"],
-    )
+    rare = [k == "b" or random.random() < 0.3 for k in classes]
+    cells = [f"{random.integers(1, 4)},{'' if random.random() < 0.2 else round(random.normal(), 2)}" for _ in classes]
+    rows = [f"{cell},{'none' if own else ''},{k}" for cell, own, k in zip(cells, rare, classes, strict=True)]
+    add("mixed", "code,x,none,class", rows, {"code": "categorical", "x": "numeric", "none": "categorical"})
+    rows = [f"{'pq'[random.integers(2)]},{'rs'[k == 'b']},{k}" for k in classes]
+    kinds = {"v": "categorical", "w": "categorical"}
+    add("split", "v,w,class", rows, kinds, split={"train": 30, "test": 10}, group=["small", "other"])
     (folder / "manifest.json").write_text(json.dumps(entries))
     return folder

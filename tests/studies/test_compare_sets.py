@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from experiments.compare import main as run
-from studies.small_sets import write_sets
 
 
-@pytest.fixture
-def sets(tmp_path, monkeypatch):
-    """The working folder, with data sets in `sets`."""
+def test_tables_are_printed_and_pictures_drawn(sets, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "sets").mkdir()
-    return write_sets(tmp_path / "sets")
-
-
-def test_tables_are_printed_and_pictures_drawn(sets, tmp_path, capsys):
     command = ["nb=naive-bayes:frequency", "tan:ll:frequency", "--data", "sets", "--folds", "3", "--jobs", "1", "-oout"]
     assert run([*command, "--page", "page.md"]) == 0
     out, err = capsys.readouterr()

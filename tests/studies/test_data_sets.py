@@ -6,17 +6,11 @@ import pyarrow as pa
 import pytest
 
 from experiments.studies.data_sets import choose, find_data_sets
-from studies.small_sets import write_sets
 from tanager.errors import OptionError
 
 
-@pytest.fixture
-def folder(tmp_path):
-    return write_sets(tmp_path)
-
-
-def test_a_manifest_says_what_is_a_category_and_only_empty_cells_are_missing(folder):
-    mixed = find_data_sets(folder)[1]
+def test_a_manifest_says_what_is_a_category_and_only_empty_cells_are_missing(sets):
+    mixed = sets[1]
     X, y = mixed.read()
     assert X.column_names == ["code", "x", "none"]
     assert X.schema.field("code").type == pa.string()
@@ -24,11 +18,10 @@ def test_a_manifest_says_what_is_a_category_and_only_empty_cells_are_missing(fol
     assert set(X.column("none").to_pylist()) == {"none", None}
     assert set(y) == {"a", "b"}
     assert (mixed.n_rows, mixed.groups) == (40, ("small",))
-    assert find_data_sets(folder)[2].n_train == 30
+    assert sets[2].n_train == 30
 
 
-def test_sets_are_chosen_by_name_and_group(folder):
-    sets = find_data_sets(folder)
+def test_sets_are_chosen_by_name_and_group(sets):
     assert [each.name for each in choose(sets, ["split", "easy"])] == ["split", "easy"]
     assert [each.name for each in choose(sets, None, ["other"])] == ["split"]
     with pytest.raises(OptionError, match="'mixd'; the nearest are 'mixed'"):

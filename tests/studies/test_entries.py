@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from sklearn.base import BaseEstimator, clone
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.base import clone
 
 from experiments.studies.entries import Entry, parse_entry, parse_estimator
-from experiments.studies.on_table import OnTable
-from tanager import AdditiveClassifier, BayesianNetworkClassifier
+from tanager import BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.parameters import Frequency
 from tanager.scores import BDeu
 from tanager.structure import BFSConsistent
-
-
-class OtherWords(BaseEstimator):
-    """What CatBoost and pytabkit call threads and seed."""
-
-    def __init__(self, thread_count=None, n_threads=None, random_seed=None):
-        self.thread_count, self.n_threads, self.random_seed = thread_count, n_threads, random_seed
 
 
 def same(first, second):
@@ -30,20 +21,6 @@ def test_a_spec_names_structure_criterion_and_parameters_with_options():
     found = parse_estimator("bckg(max_parents=1):bdeu(ess=5):frequency(smoothing=friedman, alpha=2.5)")
     expected = BayesianNetworkClassifier(BFSConsistent(1), BDeu(5), Frequency("friedman", 2.5))
     assert same(found, expected)
-
-
-def test_parts_left_out_are_the_defaults():
-    assert same(parse_estimator("default"), AdditiveClassifier())
-    found = parse_estimator("naive-bayes").get_params()
-    default = BayesianNetworkClassifier().get_params()
-    assert same(parse_estimator("additive(trees=False, pairs=3)"), AdditiveClassifier(trees=False, pairs=3))
-    assert (found["criterion"], found["parameters"]) == (default["criterion"], default["parameters"])
-
-
-def test_an_import_path_is_that_estimator_on_a_table():
-    found = parse_estimator("sklearn.neighbors.KNeighborsClassifier(n_neighbors=3, weights=distance)")
-    assert isinstance(found, OnTable)
-    assert repr(found.estimator) == repr(KNeighborsClassifier(3, weights="distance"))
 
 
 @pytest.mark.parametrize(
@@ -68,8 +45,6 @@ def test_a_configured_classifier_is_seeded_has_one_thread_and_leaves_the_entry_a
     params = forest.configured(seed=5, missing="category").get_params()
     assert (params["estimator__random_state"], params["estimator__n_jobs"]) == (5, 1)
     assert repr(forest.estimator) == before
-    theirs = Entry("t", OtherWords()).configured(seed=5, missing="category").get_params()
-    assert theirs == {"thread_count": 1, "n_threads": 1, "random_seed": 5}
     ours = parse_entry("tan")
     assert ours.configured(1, "drop").get_params()["missing"] == "category"
     assert ours.configured(1, "marginalize").get_params()["missing"] == "marginalize"

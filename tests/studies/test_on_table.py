@@ -30,15 +30,6 @@ class Watcher(ClassifierMixin, BaseEstimator):
         return self.classes_[np.zeros(len(X), dtype=int)]
 
 
-def given_to(preparation, kind=Watcher):
-    """The matrices that a classifier gets to learn from and to predict."""
-    fitted = OnTable(kind(), preparation).fit(TRAIN, Y)
-    watcher = fitted.estimator_ if isinstance(fitted.estimator_, Watcher) else fitted.estimator_[-1]
-    train = watcher.seen_
-    fitted.predict(TEST)
-    return train, watcher.seen_, watcher.options_
-
-
 @pytest.mark.parametrize("make", [OnTable, on_table])
 def test_one_hot_has_a_column_per_category_the_gap_included_and_scales_numbers(make):
     fitted = make(Watcher()).fit(TRAIN, Y)
@@ -54,13 +45,6 @@ def test_one_hot_has_a_column_per_category_the_gap_included_and_scales_numbers(m
     np.testing.assert_allclose(test[:, 3], (np.array([3.0, 3.0, 7.0]) - 3) / filled.std())
     indicator = test[:, 5]
     assert indicator[0] > indicator[1] == indicator[2]
-
-
-def test_native_keeps_gaps_and_tells_which_columns_are_categories():
-    train, test, options = given_to("native")
-    np.testing.assert_array_equal(train, [[0, 1, 0], [np.nan, 3, 1], [1, np.nan, 0], [0, 5, 1]])
-    np.testing.assert_array_equal(test, [[1, np.nan, 1], [np.nan, 3, 0], [np.nan, 7, 0]])
-    assert options == {"categorical_feature": [0]}
 
 
 def test_categorical_nb_on_bins_is_our_naive_bayes():

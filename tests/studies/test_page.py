@@ -10,7 +10,7 @@ import numpy as np
 from experiments.studies.page import write_page
 from experiments.studies.plan import Request
 from experiments.studies.results import Results
-from experiments.studies.tables import failures_table, measure_table, versus_table, wilcoxon_table
+from experiments.studies.tables import failures_table, measure_table
 
 
 def results_of(errors):
@@ -35,22 +35,6 @@ def test_a_measure_table_has_values_means_and_ranks_over_common_sets():
     ]
     assert "2 of 3 sets" in table.remarks[0]
     assert [list(row) for row in failures_table(results).rows] == [["set 2", "b", "1", "bad | luck"]]
-
-
-def test_ranks_leave_out_who_has_fewer_than_half_of_the_sets():
-    results = results_of([[0.1, 0.2, np.nan], [0.3, 0.1, np.nan], [0.4, 0.2, 0.1]])
-    assert results.with_share_of_sets(0.5, "error").classifiers == ["a", "b"]
-    assert results.with_share_of_sets(0.3, "error").classifiers == ["a", "b", "c"]
-
-
-def test_tests_compare_row_with_column_and_reference_with_others():
-    results = results_of([[0.1 + k / 100, 0.2 + k / 50, 0.05] for k in range(10)])
-    table = wilcoxon_table(results, "error")
-    assert [len(row) for row in table.rows] == [3, 3]
-    assert table.rows[0][1].endswith("⇐")
-    assert table.rows[0][2].endswith("⇑")
-    versus = versus_table(results, "error", "a").rows
-    assert [row[1] for row in versus] == ["10/0/0", "0/0/10"]
 
 
 def test_a_section_that_is_written_again_keeps_the_others_and_the_order_of_titles(sets, tmp_path):

@@ -110,8 +110,3 @@ def test_a_fold_without_a_class_is_measured():
     assert fold.probabilities.shape == (2, 3)
     assert fold.probabilities[:, 2] == pytest.approx(1 / 7)
     assert fold.measures.log_loss == pytest.approx(log_loss(Y[4:], fold.probabilities, labels=CLASSES))
-
-
-def test_the_training_cll_is_the_log_likelihood_of_the_training_classes():
-    fold = measure_fold(NaiveBayesClassifier(), X, Y, np.arange(6), np.arange(6), CLASSES)
-    assert fold.measures.train_cll == pytest.approx(-6 * fold.measures.log_loss)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import replace
 
@@ -212,19 +211,6 @@ def test_numbers_match_states_that_are_text():
     assert tune(expert, numbers, "y", strength=1.0).to_dict() == tune(expert, text, "y", strength=1.0).to_dict()
 
 
-def test_the_result_reads_well_and_goes_into_json(truth):
-    result = tune(flattened(truth), rows_of(truth, 300, 2), "n0", strength=3.0)
-    words = str(result)
-    assert "P(n0 | other cells), tuned on 300 rows" in words
-    assert f"{result.before.log_loss:.4f} -> {result.after.log_loss:.4f}" in words
-    listed = [line.split()[0] for line in words.splitlines() if line.split()[0] in truth.nodes]
-    assert listed == [move.node for move in result.moved]
-    assert len(listed) > 2
-    document = json.loads(json.dumps(result.to_dict()))
-    assert document["after"] == {"log_loss": result.after.log_loss, "error": result.after.error}
-    assert [move["node"] for move in document["moved"]] == [move.node for move in result.moved]
-
-
 def test_likelihood_raises_the_likelihood_and_conditional_the_conditional(truth):
     rows, expert = rows_of(truth, 300, 4, gaps=0.1), flattened(truth)
     likely = tune(expert, rows, "n0", "likelihood-gradient", strength=1.0).network
@@ -301,7 +287,6 @@ def test_an_impossible_row_is_named_or_left_out():
         ({}, {"query": ["slip", "slip"]}, OptionError, "query names a node twice"),
         ({"weet": "no"}, {}, DataError, "a column 'weet' that is no node of the network; the nearest are 'wet'"),
         ({"wet": "damp"}, {}, DataError, "column 'wet' holds 'damp' in row 0, which is no state .* 'no', 'yes'"),
-        ({"wet": 3.5}, {}, DataError, "column 'wet' holds '3.5' in row 0, which is no state"),
         (
             {"slip": None},
             {},
@@ -312,9 +297,7 @@ def test_an_impossible_row_is_named_or_left_out():
         ({}, {"cv": 1}, OptionError, "cv=1 of tune must be at least 2"),
         ({}, {"cv": 21}, DataError, "20 rows can be used, fewer than the 21 folds"),
         ({}, {"strength": 0.0}, OptionError, "strength=0.0 of tune must be a number above zero"),
-        ({}, {"strength": "strong"}, OptionError, "strength='strong' is not known; expected one of 'auto'"),
         ({}, {"parameters": "cll"}, OptionError, "parameters='cll' is not known; expected one of 'conditional'"),
-        ({}, {"impossible": "nan"}, OptionError, "impossible='nan' is not known"),
     ],
 )
 def test_bad_input_is_refused_in_words(change, options, error, words):

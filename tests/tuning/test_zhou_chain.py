@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from random_networks import joint
-from tanager import Network, tune
+from tanager import NaiveBayesClassifier, Network, tune
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
 
@@ -30,17 +30,6 @@ def true_network(arcs: int) -> Network:
     parents = [(i - 1,) if 1 <= i <= arcs else (N_EVIDENCE,) for i in range(N_EVIDENCE)]
     tables = [np.eye(2) if 1 <= i <= arcs else SIGN for i in range(N_EVIDENCE)]
     return Network(COLUMNS, Dag((*parents, ())), (*tables, PRIOR), "q")
-
-
-def naive_bayes(tables: tuple[np.ndarray, ...]) -> Network:
-    return Network(COLUMNS, Dag.augmented_naive_bayes([()] * N_EVIDENCE), tables, "q")
-
-
-def most_likely_naive_bayes(rows: pd.DataFrame) -> Network:
-    """Frequencies with one pseudo-row in every cell."""
-    counts = [pd.crosstab(rows["q"], rows[f"e{i}"]).to_numpy() + 1.0 for i in range(N_EVIDENCE)]
-    prior = rows["q"].value_counts(normalize=True)[["no", "yes"]].to_numpy()
-    return naive_bayes((*(own / own.sum(axis=1, keepdims=True) for own in counts), prior[np.newaxis]))
 
 
 def exact_losses(network: Network, truth: Network) -> np.ndarray:
@@ -64,7 +53,7 @@ def gains() -> np.ndarray:
         truth, trials = true_network(arcs), []
         for seed in (1, 2, 3):
             rows = pd.DataFrame(truth.sample(N_CASES, seed))
-            likely = most_likely_naive_bayes(rows)
+            likely = NaiveBayesClassifier("frequency").fit(rows.drop(columns="q"), rows["q"]).network_
             conditional = tune(likely, rows, "q", strength=1.0, cv=2).network
             trials.append(exact_losses(likely, truth) - exact_losses(conditional, truth))
         found.append(np.mean(trials, axis=0))

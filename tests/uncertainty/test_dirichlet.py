@@ -13,7 +13,11 @@ from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifi
 from tanager.classifiers.base import encode_table
 from tanager.missing.marginalize import SummedOut
 from tanager.structure import Fixed
-from uncertainty.tables_of_rows import categories
+
+
+def categories(rng: np.random.Generator, n_rows: int, n_states: int, n_attributes: int) -> pd.DataFrame:
+    codes = rng.integers(n_states, size=(n_rows, n_attributes))
+    return pd.DataFrame({f"x{k}": [f"s{code}" for code in column] for k, column in enumerate(codes.T)})
 
 
 def drawn_posteriors(clf, codes, n_draws, rng):
@@ -67,19 +71,6 @@ def test_intervals_of_rows_with_gaps_agree_with_sums_over_every_table_drawn(make
     _, codes = encode_table(clf, rows)
     wanted = np.quantile(drawn_posteriors(clf, codes, 600, rng), [0.05, 0.5, 0.95], axis=0)
     np.testing.assert_allclose(clf.predict_interval(rows), wanted, atol=0.04)
-
-
-@pytest.mark.parametrize("make", [lambda _: TANClassifier(parameters="frequency"), parents_of_the_class])
-def test_of_complete_rows_summing_out_says_what_the_closed_form_says(make):
-    rng = np.random.default_rng(6)
-    X = categories(rng, 60, 3, 4)
-    y = rng.integers(3, size=60)
-    posterior = make(3).fit(X, pd.Series(y, name="y")).prepare_intervals(X, y).posterior_
-    codes = rng.integers(2, size=(5, 4)).astype(np.uint8)
-    ends = np.array([-1.6, 0.0, 1.6])
-    closed = posterior._closed(codes, ends)
-    for row, wanted in zip(codes, closed.swapaxes(0, 1), strict=True):
-        np.testing.assert_allclose(posterior._summed_out(row, ends), wanted, rtol=1e-9)
 
 
 def test_ninety_percent_of_truths_drawn_from_the_prior_are_within():
