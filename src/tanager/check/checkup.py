@@ -32,7 +32,7 @@ class Finding:
 
     severity  "high": the model will be wrong or worthless; "medium": look at it; "low": good to know
     column    the name of the column, or None for an issue of rows
-    what      the issue, in words that follow the column's name, or a sentence that names it
+    what      the issue, in words that follow the column's name, or a sentence where there is none
     option    what fixes it, or a question to answer; "" where there is nothing to do
     row       a row that shows it, counted from 0, or None
     example   the cell of the column in that row
@@ -57,8 +57,7 @@ class Finding:
     offered: tuple[Step, ...] = ()
 
     def __str__(self) -> str:
-        is_sentence = self.column is None or self.what[0].isupper()
-        return self.what if is_sentence else f"column {self.column!r} {self.what}"
+        return self.what if self.column is None else f"column {self.column!r} {self.what}"
 
     @property
     def line(self) -> str:
