@@ -38,7 +38,6 @@ class Finding:
     example   the cell of the column in that row
     share     the share of the rows that have the issue
     steps     the preprocessing that fixes it
-    as_row    the earlier row that `row` repeats, or None
     topic     "leak": the column may hold what is known only after the class is; "code": a number that may mean
               missing; "quantity": a class of many numbers
     offered   preprocessing that a person may choose where there are no `steps`
@@ -52,7 +51,6 @@ class Finding:
     example: str = ""
     share: float = 1.0
     steps: tuple[Step, ...] = ()
-    as_row: int | None = None
     topic: Literal["", "leak", "code", "quantity"] = ""
     offered: tuple[Step, ...] = ()
 
@@ -259,10 +257,8 @@ class Checkup:
         }
 
     def __str__(self) -> str:
-        lines = [*wrap(self._title, WIDTH), ""]
-        for finding in self.findings:
-            lines += _finding_lines(finding, self.example(finding))
-        return "\n".join([*lines, *([""] if self.findings else []), *_column_lines(self.columns)])
+        issues = [line for finding in self.findings for line in _finding_lines(finding, self.example(finding))]
+        return "\n".join([*wrap(self._title, WIDTH), "", *issues, *[""][: len(issues)], *_column_lines(self.columns)])
 
     __repr__ = __str__
 
@@ -284,14 +280,10 @@ class Checkup:
         """The row that shows an issue, in words; "" if there is none."""
         if finding.row is None:
             return ""
-        earlier = "" if finding.as_row is None else f"as {self._row_name(finding.as_row)}"
-        return f"{self._row_name(finding.row)}: {earlier or finding.example}".removesuffix(": ")
-
-    def _row_name(self, row: int) -> str:
-        """Rows of a file are counted as a spreadsheet counts them, others from 0."""
-        if self.header_row is None:
-            return f"row {row}"
-        return f"{'line' if self.sheet is None else 'Excel row'} {self.header_row + row + 1:,}"
+        place = f"row {finding.row}"
+        if self.header_row is not None:  # rows of a file are counted as a spreadsheet counts them, others from 0
+            place = f"{'line' if self.sheet is None else 'Excel row'} {self.header_row + finding.row + 1:,}"
+        return f"{place}: {finding.example}".removesuffix(": ")
 
     def _repr_html_(self) -> str:
         issues = [(each.severity, str(each), self.example(each), each.option) for each in self.findings]

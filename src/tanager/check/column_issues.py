@@ -60,7 +60,6 @@ SAME_CLASSES = 0.01
 FEWEST_ROWS = 20
 FEWEST_NUMBERED = 10
 """In fewer rows a column may hold consecutive numbers by chance."""
-FEWEST_CATEGORIES = 30
 WORDS_OF_FREE_TEXT = 4
 
 
@@ -297,16 +296,11 @@ def _identifier(column: ColumnFacts, table: TableFacts) -> Finding | None:
     """Sentences, several words in a cell; or texts of which nearly every one is different."""
     if not column.texts or column.n_observed < FEWEST_ROWS or column.distinct_share < MANY:
         return None
-    n_distinct = len(column.values)
-    different = f"{n_distinct:,} different texts in {column.n_observed:,} rows"
+    different = f"{len(column.values):,} different texts in {column.n_observed:,} rows"
     if np.mean([len(text.split()) for text in _sample(column.texts, 1000)]) >= WORDS_OF_FREE_TEXT:
         return column.finding_to_drop("high", f"holds free text: {different}")
-    if column.distinct_share >= NEARLY_ALL:
-        return column.finding_to_drop("high", f"names rows: {different}")
-    if n_distinct < FEWEST_CATEGORIES:
-        return None
-    what = f"has {n_distinct:,} categories in {column.n_observed:,} rows, too many to learn from"
-    return column.finding("medium", what, "group its values, or leave it out with --drop")
+    names_rows = column.distinct_share >= NEARLY_ALL
+    return column.finding_to_drop("high", f"names rows: {different}") if names_rows else None
 
 
 def _codes(column: ColumnFacts, table: TableFacts) -> Finding | None:

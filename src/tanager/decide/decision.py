@@ -329,10 +329,9 @@ def _shares(
 
 def _between(values: Array, n_reached: int) -> float:
     """A threshold that the first `n_reached` of the descending values reach, and no other: halfway to the next."""
-    above = values[n_reached - 1] if n_reached else max(1.0, float(np.nextafter(values[0], 2.0)))
-    below = values[n_reached] if n_reached < len(values) else 0.0
+    above, below = values[n_reached - 1], 0.0 if n_reached == len(values) else values[n_reached]
     halfway = float(above + below) / 2
-    return halfway if halfway > below or n_reached == len(values) else float(above)
+    return halfway if halfway > below else float(above)
 
 
 def check_share(name: str, wanted: float) -> None:
