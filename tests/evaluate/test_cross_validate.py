@@ -17,7 +17,7 @@ from tanager import TANClassifier, cross_validate_model
 from tanager.errors import DataError, OptionError
 from tanager.evaluate import cross_validate as cross_validation
 from tanager.evaluate.cross_validate import later_rows, read_times
-from tanager.metrics import measure_intervals
+from tanager.metrics.basic import measure_intervals
 
 X = pd.DataFrame(IRIS.data, columns=NAMES)
 CODES = IRIS.target

@@ -304,11 +304,11 @@ def _column_lines(columns: Sequence[ColumnSummary]) -> list[str]:
     lines = [f"{'column':<{NAME_WIDTH}} {'is':<10} {'distinct':>8} {'missing':>8}  why"]
     for column in columns[:MAX_COLUMNS_PRINTED]:
         name, kind, distinct, missing, why = column.cells
-        line = f"{_shorten(name):<{NAME_WIDTH}} {kind:<10} {distinct:>8} {missing:>8}  {why}"
-        lines.append(_shorten(line, WIDTH))
+        line = f"{shorten(name):<{NAME_WIDTH}} {kind:<10} {distinct:>8} {missing:>8}  {why}"
+        lines.append(shorten(line, WIDTH))
     rest = len(columns) - MAX_COLUMNS_PRINTED
     return [*lines, f"... and {rest:,} more columns"] if rest > 0 else lines
 
 
-def _shorten(text: str, width: int = NAME_WIDTH) -> str:
+def shorten(text: str, width: int = NAME_WIDTH) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import convolve1d
 from scipy.stats import chi2_contingency
 
 from tanager.check.checkup import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
@@ -153,9 +154,7 @@ def errors_of(
     judged = table
     if ordered:
         values = table[:-1]  # the last code is that of missing values
-        around = values.copy()
-        around[1:] += values[:-1]
-        around[:-1] += values[1:]
+        around = convolve1d(values, [1, 1, 1], axis=0, mode="constant")
         few = values.sum(axis=1) < FEWEST_OF_A_VALUE
         judged = np.vstack([np.where(few[:, np.newaxis], around, values), table[-1:]])
     best = judged.argmax(axis=1)

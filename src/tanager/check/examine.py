@@ -19,6 +19,7 @@ from tanager.check.checkup import (
     TableFacts,
     drop_option,
     percent,
+    shorten,
 )
 from tanager.check.class_issues import describe_classes, find_class_issues, find_leaks, find_missing_values
 from tanager.check.column_issues import (
@@ -92,8 +93,8 @@ def _read_class(name: str, y: object, n_rows: int) -> Column:
 
 def describe_column(column: ColumnFacts, is_class: bool) -> ColumnSummary:
     kind = KINDS.get(column.unit, "categories") if len(column.values) else "nothing"
-    contents, n_distinct = _contents(column), len(column.values)
-    return ColumnSummary(column.name, "class" if is_class else kind, contents, n_distinct, column.missing_share)
+    kind = "class" if is_class else kind
+    return ColumnSummary(column.name, kind, _contents(column), len(column.values), column.missing_share)
 
 
 def _contents(column: ColumnFacts) -> str:
@@ -108,9 +109,8 @@ def _contents(column: ColumnFacts) -> str:
     kind = "text" if column.texts else "true or false"
     if n_distinct == column.n_observed > 1:
         return f"{kind}, all different"
-    usual = str(column.values[int(column.counts.argmax())])
-    short = usual if len(usual) <= LONGEST_EXAMPLE else usual[: LONGEST_EXAMPLE - 1] + "…"
-    return f"{kind}, {'mostly' if n_distinct > 1 else 'always'} {short!r}"
+    usual = shorten(str(column.values[int(column.counts.argmax())]), LONGEST_EXAMPLE)
+    return f"{kind}, {'mostly' if n_distinct > 1 else 'always'} {usual!r}"
 
 
 def find_repeated_columns(table: TableFacts) -> list[Finding]:

@@ -195,7 +195,9 @@ class _Search:
         nodes, states, totals = [], [], []
         for i, j in combinations(moves, 2):
             nodes.append(np.tile(np.array([i, j], np.int32), (len(moves[i]) * len(moves[j]), 1)))
-            states.append(np.stack(np.meshgrid(moves[i], moves[j], indexing="ij"), axis=-1).reshape(-1, 2).astype(np.int32))
+            states.append(
+                np.stack(np.meshgrid(moves[i], moves[j], indexing="ij"), axis=-1).reshape(-1, 2).astype(np.int32)
+            )
             totals.append(np.add.outer(sizes[i], sizes[j]).ravel())
         if not totals:
             return []
@@ -203,7 +205,7 @@ class _Search:
         smallest: dict[tuple[int, ...], _Found] = {}
         order = np.argsort(every, kind="stable")
         for block in (order[rows] for rows in _blocks(len(order))):
-            for hit in block[self._crosses(codes, both[block], reached[block], now)].tolist():
+            for hit in block[self._crosses(codes, both[block], reached[block].astype(np.intp), now)].tolist():
                 pair = tuple(both[hit].tolist())
                 smallest.setdefault(pair, (float(every[hit]), pair, tuple(reached[hit].tolist())))
                 if len(smallest) == most:
