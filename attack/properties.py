@@ -206,6 +206,8 @@ def pages(case: Fitted) -> None:
 
 def explanations(case: Fitted) -> None:
     """Base rate, baseline and contributions sum to the log odds of `predict_proba`."""
+    if case.mixture:
+        return  # a mean of networks has no parts
     rows = case.X.iloc[:5]
     found, logs = explain(case.clf, rows), np.log(case.clf.predict_proba(rows))
     row = np.arange(len(rows))

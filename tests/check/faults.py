@@ -112,7 +112,7 @@ FAULTS = {
         lambda rng, y: rng.random(len(y)) + 5 * (y == "ill"), "high", "alone predicts 'state' in", None
     ),
     "leak of gaps": Fault(
-        lambda rng, y: np.where(y == "ill", np.nan, rng.random(len(y))), "high", "is missing predicts", None
+        lambda rng, y: np.where(y == "ill", np.nan, rng.random(len(y))), "high", "alone predicts 'state' in", None
     ),
     "gaps by class": Fault(
         lambda rng, y: np.where((y == "ill") & (rng.random(len(y)) < 0.8), np.nan, rng.random(len(y))),

@@ -173,7 +173,7 @@ evaluate good.csv -c y --drop cc | no column 'cc' to drop; its columns, nearest 
 evaluate good.csv -c y --drop y | which is the class
 evaluate good.csv --drop c --model model.json | --drop and --recipe are for learning
 evaluate good.csv --recipe recipe.json --model model.json | --drop and --recipe are for learning
-evaluate more.csv -c y --group site | 3 groups, fewer than the 5 folds. Hint: use 3 folds.
+evaluate more.csv -c y --group site | the number of groups is 3, fewer than the 5 folds. Hint: use 3 folds.
 evaluate more.csv -c y --time site | times cannot be ordered: they are string, such as 's0'
 evaluate more.csv -c y --time gap | the time is missing in 1 of 20 rows, the first of them row 0
 evaluate more.csv -c y --group sites | no column 'sites' to --group by; its columns, nearest first, are 'site'

@@ -27,7 +27,7 @@ EXPECTED = {
     "identifiers.csv": ["90 rows, 3 attributes", "left out 'nr', 'patient', 'copy', 'country'"],
     "leak.xlsx": [
         "spellings merged in 'Résultat'",
-        "Warning Whether 'discharged to' is missing predicts 'Résultat' in",
+        "Warning column 'discharged to' alone predicts 'Résultat' in",
     ],
     "typos.csv": ["spellings merged in 'Résultat'", "999 taken as missing in 'years'", "a typo of 'malignant'?"],
 }
@@ -166,7 +166,7 @@ def test_the_banner_names_a_leak_once_and_says_how_to_leave_it_out(clean, tmp_pa
     page = unescape(Path("leak-report.html").read_text("utf-8"))
     banner = page[page.index('id="issues"') : page.index('id="title"')]
     assert banner.count("<li>") == 1
-    assert "Whether 'discharged to' is missing predicts 'Résultat' in" in banner
+    assert "column 'discharged to' alone predicts 'Résultat' in" in banner
     assert "Hint: if not, --drop 'discharged to' leaves it out." in banner
 
 

@@ -17,7 +17,7 @@ from tanager import TANClassifier, cross_validate_model
 from tanager.errors import DataError, OptionError
 from tanager.evaluate import cross_validate as cross_validation
 from tanager.evaluate.cross_validate import later_rows, read_times
-from tanager.metrics import measure_intervals
+from tanager.metrics.basic import measure_intervals
 
 X = pd.DataFrame(IRIS.data, columns=NAMES)
 CODES = IRIS.target
@@ -159,8 +159,8 @@ def test_a_classifier_that_is_not_fitted_has_the_same_quality_but_no_digest(fitt
 
 
 BAD = {
-    "one group": ({"groups": ["a"] * 150}, DataError, "all rows are of one group"),
-    "fewer groups than folds": ({"groups": CODES}, DataError, "3 groups, fewer than the 5 folds"),
+    "one group": ({"groups": ["a"] * 150}, DataError, "groups is 1, fewer than the 5 folds"),
+    "fewer groups than folds": ({"groups": CODES}, DataError, "groups is 3, fewer than the 5 folds"),
     "a missing group": ({"groups": [None, *"ab" * 74, "c"]}, DataError, "the group is missing in 1 of 150 rows"),
     "times in words": ({"times": ["May"] * 150}, DataError, "times cannot be ordered: they are string, such as 'May'"),
     "few times": ({"times": CODES}, DataError, "3 different times, too few for 5 periods"),

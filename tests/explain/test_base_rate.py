@@ -19,7 +19,7 @@ from tanager import (
     load_model,
     save_model,
 )
-from tanager.structure import AnDE, Fixed, TreeAverage
+from tanager.structure import Fixed
 
 
 def table(seed: int, n_rows: int = 80) -> tuple[pd.DataFrame, np.ndarray]:
@@ -36,8 +36,14 @@ def frequency_odds(y: np.ndarray, explanation) -> np.ndarray:
     return np.log(shares[explanation.favoured] / shares[explanation.against])
 
 
+MEANS = ("aode", "tree-average")
+"""Means of networks, whose log odds are no sum of parts."""
 MODELS = [
-    *(make_classifier(structure, parameters=parameters) for structure, parameters in [*PARTS, ("additive", "")]),
+    *(
+        make_classifier(structure, parameters=parameters)
+        for structure, parameters in [*PARTS, ("additive", "")]
+        if structure not in MEANS
+    ),
     *(
         BayesianNetworkClassifier(structure, parameters=parameters, missing=missing)
         for structure in ("naive-bayes", "tan", "kdb", Fixed([("a", "b"), ("b", "class"), ("class", "c")]))
@@ -45,7 +51,6 @@ MODELS = [
         for missing in ("skip", "average", "marginalize", "category")
     ),
     AdditiveClassifier(missing="average", trees=False),
-    *(BayesianNetworkClassifier(structure, parameters="frequency") for structure in (AnDE(n=2), AnDE(), TreeAverage())),
 ]
 
 

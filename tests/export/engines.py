@@ -66,7 +66,7 @@ def micro(cell: object) -> object:
 def check_best(clf: Model, best: list[int | None], shares: np.ndarray) -> np.ndarray:
     """The shares, if the class given with them is their greatest, or what the model decides for.
 
-    None (-1) goes with no shares, and with a person to ask (also the number of classes).
+    None (-1) goes with no shares, and with a person to ask.
     """
     rule = clf.decision_
     for chosen, share in zip(best, shares, strict=True):

@@ -238,9 +238,11 @@ def deciding_model(rule: str) -> tuple[BayesianNetworkClassifier, pa.Table]:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_what_the_model_decides_for_is_the_class_given(rule, engine, tmp_path):
+@pytest.mark.parametrize("name", ["python", "node", "sqlite", "duckdb"])
+def test_what_the_model_decides_for_is_the_class_given(rule, name, tmp_path):
     """The engines compare the class with the decision about the probabilities."""
     clf, table = deciding_model(rule)
+    engine = ENGINES[name]
     np.testing.assert_allclose(engine(clf, table, tmp_path), clf.predict_proba(table), rtol=0, atol=1e-12)
 
 

@@ -216,8 +216,9 @@ def test_what_a_language_cannot_say_is_refused_by_name():
             export(with_hidden_node(), to, **(SQL if to == "sql" else {}))
     decider = NaiveBayesClassifier().fit(X, Y)
     decider.decision_ = ThresholdDecision(("no", "yes"), "yes", 0.2)
-    with pytest.raises(OptionError, match=r"decides by[\s\S]*--no-decision"):
-        export(decider, "scorecard")
+    for to in "scorecard", "excel", "c", "onnx":
+        with pytest.raises(OptionError, match=r"decides by[\s\S]*--no-decision"):
+            export(decider, to)
 
 
 def test_a_model_with_preprocessing_reads_cells_as_that_leaves_them(engine, tmp_path):

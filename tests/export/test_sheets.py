@@ -13,11 +13,9 @@ import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from export.engines import by_libreoffice
-from export.test_exports import DATA, RULES, deciding_model, fitted, fitted_rows, sets_to_test, with_gaps
+from export.test_exports import DATA, fitted, fitted_rows, sets_to_test, with_gaps
 from files.mixed_table import CATEGORICAL, LABELS, MIXED
 from tanager import (
     AdditiveClassifier,
@@ -29,7 +27,6 @@ from tanager import (
 )
 from tanager.check.preprocessing import Missing, Number, Recipe
 from tanager.classifiers.base import encode_table
-from tanager.export.sheets import round_together
 from tanager.export.targets import TARGETS
 from tanager.files.model_file import from_document, to_document
 
@@ -66,13 +63,6 @@ def test_the_workbook_is_equal_to_predict_proba_on_benchmark_sets(name, tmp_path
     np.testing.assert_allclose(shares[~refused], clf.predict_proba(rows)[~refused], rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_the_workbook_gives_the_class_that_the_model_decides_for(rule, tmp_path):
-    clf, table = deciding_model(rule)
-    shares = by_libreoffice(clf, table, tmp_path)
-    np.testing.assert_allclose(shares, clf.predict_proba(table), rtol=0, atol=1e-9)
-
-
 def test_a_text_that_looks_like_a_formula_stays_text():
     hue = ["=1+1", "b"] * 10
     clf = NaiveBayesClassifier().fit(pd.DataFrame({"=hue": hue}), hue)
@@ -96,15 +86,6 @@ def test_points_add_up_to_the_log_odds_within_the_error_that_the_card_states(two
         score = points["base score", ""] + sum(points[cell] for cell in cells)
         exact = 300.0 + double * math.log2(shares[1] / shares[0])
         assert abs(score - exact) <= points["rounding moves a score by at most", ""] + 1e-6
-
-
-@given(st.lists(st.floats(-50, 50), min_size=1, max_size=6))
-def test_no_shift_rounds_better(values):
-    exact = np.array(values)
-    points, shift, worst = round_together(exact)
-    assert np.abs(points - exact - shift).max() == pytest.approx(worst, abs=1e-12)
-    for other in np.linspace(0, 1, 200):
-        assert worst <= np.abs(np.round(exact + other) - exact - other).max() + 1e-9
 
 
 def test_texts_like_formulas_are_escaped_in_the_scorecard():

@@ -1,6 +1,5 @@
 """calibration against scikit-learn's own curve, Brier score and log-loss."""
 
-import json
 import math
 
 import numpy as np
@@ -75,16 +74,6 @@ def test_a_classifier_that_gives_the_frequencies_has_no_error():
     found = calibration(Given("a", "b"), np.tile([0.3, 0.7], (100, 1)), y)
     assert found.expected_error == pytest.approx(0.0, abs=1e-12)
     assert all(curve.maximum_error == pytest.approx(0.0, abs=1e-12) for curve in found.by_class)
-
-
-def test_to_dict_is_json_and_keeps_every_figure(three_classes):
-    found = calibration(*three_classes)
-    plain = json.loads(json.dumps(found.to_dict()))
-    assert [curve["class"] for curve in plain["by_class"]] == ["setosa", "versicolor", "virginica"]
-    assert tuple(plain["by_class"][1]["observed"]) == found.by_class[1].observed
-    assert plain["top"]["edges"] == pytest.approx(np.linspace(0, 1, 11).tolist())
-    for name in ("expected_error", "maximum_error", "brier", "log_loss", "n_rows"):
-        assert plain[name] == getattr(found, name)
 
 
 def test_bad_input_is_refused_by_name(two_classes):

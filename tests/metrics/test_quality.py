@@ -11,17 +11,14 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from tanager.errors import OptionError
-from tanager.metrics import (
+from tanager.metrics import Predictions, Quality, ReliabilityCurve, basic, bin_sums
+from tanager.metrics.basic import (
     FLOOR,
+    ClassArea,
     EventQuality,
-    Predictions,
-    Quality,
-    ReliabilityCurve,
     Share,
     accuracy,
     areas_under_roc,
-    basic,
-    bin_sums,
     brier,
     confusion_matrix,
     event_code,
@@ -31,7 +28,6 @@ from tanager.metrics import (
     measure,
     measure_intervals,
 )
-from tanager.metrics.basic import ClassArea
 from tanager.metrics.quality import show
 
 

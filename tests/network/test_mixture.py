@@ -14,7 +14,6 @@ from random_networks import joint, random_network
 from tanager import explain
 from tanager.errors import DataError
 from tanager.missing.average import choose_rule
-from tanager.missing.marginalize import SummedOut
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 from tanager.structure.averaged import superparent_dag
@@ -81,30 +80,6 @@ def test_the_joint_is_the_weighted_mean_with_missing_cells_summed_out(seed, n, z
     np.testing.assert_allclose(np.exp(mixture.log_joint(rows)), expected, rtol=1e-12)
     shares = expected / expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(np.exp(mixture.log_joint(rows, normalized=True)), shares, rtol=1e-12)
-
-
-@few
-@given(seeds)
-def test_contributions_add_up_to_the_log_odds_whatever_is_missing(seed):
-    mixture, rows = random_mixture(seed), incomplete_rows()
-    rule = choose_rule(mixture)
-    favoured, against = np.zeros(len(rows), dtype=np.intp), np.full(len(rows), 2)
-    logs = rule.log_posterior(rows)
-    log_odds = logs[:, 0] - logs[:, 2]
-    parts = rule.contributions(rows, favoured, against, log_odds)
-    np.testing.assert_allclose(parts.prior + parts.terms.sum(axis=1), log_odds, rtol=0, atol=1e-9)
-    turned = rule.contributions(rows, against, favoured, -log_odds)
-    np.testing.assert_allclose(turned.terms, -parts.terms, rtol=0, atol=1e-12)
-
-
-def test_the_contributions_of_equal_members_are_those_of_one():
-    member, rows = random_network(3, N_STATES), incomplete_rows()
-    mixture = MixtureNetwork((member, member), np.array([0.3, 0.7]))
-    classes = np.zeros(len(rows), dtype=np.intp), np.ones(len(rows), dtype=np.intp)
-    one = SummedOut(member).contributions(rows, *classes, np.empty(0))
-    both = choose_rule(mixture).contributions(rows, *classes, np.empty(0))
-    np.testing.assert_allclose(both.prior, one.prior, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(both.terms, one.terms, rtol=0, atol=1e-12)
 
 
 @few

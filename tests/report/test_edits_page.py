@@ -12,7 +12,7 @@ from report.models import mixed_table, random_codes, rows_of, with_trees
 from tanager import AdditiveClassifier, TANClassifier, apply_edits, counterfactuals, report
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.files import load_edits
-from tanager.metrics import accuracy, brier, log_loss
+from tanager.metrics.basic import accuracy, brier, log_loss
 
 
 @pytest.fixture(scope="module", params=["average", "trees", "auto"])

@@ -32,13 +32,12 @@ class Finding:
 
     severity  "high": the model will be wrong or worthless; "medium": look at it; "low": good to know
     column    the name of the column, or None for an issue of rows
-    what      the issue, in words that follow the column's name, or a sentence that names it
+    what      the issue, in words that follow the column's name, or a sentence where there is none
     option    what fixes it, or a question to answer; "" where there is nothing to do
     row       a row that shows it, counted from 0, or None
     example   the cell of the column in that row
     share     the share of the rows that have the issue
     steps     the preprocessing that fixes it
-    as_row    the earlier row that `row` repeats, or None
     topic     "leak": the column may hold what is known only after the class is; "code": a number that may mean
               missing; "quantity": a class of many numbers
     offered   preprocessing that a person may choose where there are no `steps`
@@ -52,13 +51,11 @@ class Finding:
     example: str = ""
     share: float = 1.0
     steps: tuple[Step, ...] = ()
-    as_row: int | None = None
     topic: Literal["", "leak", "code", "quantity"] = ""
     offered: tuple[Step, ...] = ()
 
     def __str__(self) -> str:
-        is_sentence = self.column is None or self.what[0].isupper()
-        return self.what if is_sentence else f"column {self.column!r} {self.what}"
+        return self.what if self.column is None else f"column {self.column!r} {self.what}"
 
     @property
     def line(self) -> str:
@@ -260,10 +257,8 @@ class Checkup:
         }
 
     def __str__(self) -> str:
-        lines = [*wrap(self._title, WIDTH), ""]
-        for finding in self.findings:
-            lines += _finding_lines(finding, self.example(finding))
-        return "\n".join([*lines, *([""] if self.findings else []), *_column_lines(self.columns)])
+        issues = [line for finding in self.findings for line in _finding_lines(finding, self.example(finding))]
+        return "\n".join([*wrap(self._title, WIDTH), "", *issues, *[""][: len(issues)], *_column_lines(self.columns)])
 
     __repr__ = __str__
 
@@ -285,14 +280,10 @@ class Checkup:
         """The row that shows an issue, in words; "" if there is none."""
         if finding.row is None:
             return ""
-        earlier = "" if finding.as_row is None else f"as {self._row_name(finding.as_row)}"
-        return f"{self._row_name(finding.row)}: {earlier or finding.example}".removesuffix(": ")
-
-    def _row_name(self, row: int) -> str:
-        """Rows of a file are counted as a spreadsheet counts them, others from 0."""
-        if self.header_row is None:
-            return f"row {row}"
-        return f"{'line' if self.sheet is None else 'Excel row'} {self.header_row + row + 1:,}"
+        place = f"row {finding.row}"
+        if self.header_row is not None:  # rows of a file are counted as a spreadsheet counts them, others from 0
+            place = f"{'line' if self.sheet is None else 'Excel row'} {self.header_row + finding.row + 1:,}"
+        return f"{place}: {finding.example}".removesuffix(": ")
 
     def _repr_html_(self) -> str:
         issues = [(each.severity, str(each), self.example(each), each.option) for each in self.findings]
@@ -313,11 +304,11 @@ def _column_lines(columns: Sequence[ColumnSummary]) -> list[str]:
     lines = [f"{'column':<{NAME_WIDTH}} {'is':<10} {'distinct':>8} {'missing':>8}  why"]
     for column in columns[:MAX_COLUMNS_PRINTED]:
         name, kind, distinct, missing, why = column.cells
-        line = f"{_shorten(name):<{NAME_WIDTH}} {kind:<10} {distinct:>8} {missing:>8}  {why}"
-        lines.append(_shorten(line, WIDTH))
+        line = f"{shorten(name):<{NAME_WIDTH}} {kind:<10} {distinct:>8} {missing:>8}  {why}"
+        lines.append(shorten(line, WIDTH))
     rest = len(columns) - MAX_COLUMNS_PRINTED
     return [*lines, f"... and {rest:,} more columns"] if rest > 0 else lines
 
 
-def _shorten(text: str, width: int = NAME_WIDTH) -> str:
+def shorten(text: str, width: int = NAME_WIDTH) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"

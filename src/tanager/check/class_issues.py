@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import convolve1d
 from scipy.stats import chi2_contingency
 
 from tanager.check.checkup import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
@@ -32,17 +33,15 @@ HIGH, MEDIUM = 0.02, 0.05
 FEWEST_OF_A_VALUE = 3
 """A number that fewer rows hold is judged with its neighbours."""
 MAX_ROWS = 200_000
-BY_MISSING, BY_CELLS = "Whether {} is missing", "alone"
 KNOWN = ". Is its value known when you predict?"
 MAX_CELLS = 20_000_000
-"""Of a table of cells and classes; a column that needs more is judged only by where it is missing."""
+"""Of a table of cells and classes; a column that needs more is not judged."""
 
 # Missing values
 HARDLY_ANYTHING = 0.9
 DIFFERENCE = 0.25
 """Between the shares of two classes that are missing; from here on it is an issue."""
 P_VALUE = 1e-4
-MAX_COLUMNS_NAMED = 5
 IF_LATER = "if it is filled in only after the class is known, "
 ONLY_ONE = 0.95
 """A column that is missing in this share of one class and in 1 minus this share of another reveals the class."""
@@ -128,29 +127,19 @@ def find_leaks(table: TableFacts) -> list[Finding]:
         return []
     findings = []
     for column in table.attributes:
-        how, n_errors = _best_prediction(column, rows, classes, len(target.values))
+        n_codes = len(column.values) + 1  # the last is that of missing cells
+        if n_codes * len(target.values) > MAX_CELLS:
+            continue
+        cells = np.where(column.codes < 0, n_codes - 1, column.codes)[rows]
+        n_errors = errors_of(cells, classes, n_codes, len(target.values), ordered=bool(column.unit))
         if n_errors <= max(1, MEDIUM * by_guessing):
             share = 1 - n_errors / len(rows)
-            what = f"{how.format(repr(column.name))} predicts {target.name!r} in {percent(share)} of the rows{KNOWN}"
+            what = f"alone predicts {target.name!r} in {percent(share)} of the rows{KNOWN}"
             severity: Severity = "high" if n_errors <= max(1, HIGH * by_guessing) else "medium"
-            row = column.first_missing if how == BY_MISSING else int((column.codes >= 0).argmax())
+            row = int((column.codes >= 0).argmax())
             found = column.finding(severity, what, f"if not, {drop_option(column.name)}", row, share)
             findings.append(replace(found, topic="leak", offered=(Drop(column.name),)))
     return findings
-
-
-def _best_prediction(
-    column: ColumnFacts, rows: NDArray[np.intp], classes: NDArray[np.int64], n_classes: int
-) -> tuple[str, float]:
-    """How a column predicts the class best, by where it is missing or by its cells, and the number of errors."""
-    codes = column.codes[rows].astype(np.int64)
-    n_codes = len(column.values) + 1
-    by_missing = errors_of((codes < 0).astype(np.int64), classes, 2, n_classes, ordered=False)
-    if n_codes * n_classes > MAX_CELLS:
-        return BY_MISSING, by_missing
-    cells = np.where(codes < 0, n_codes - 1, codes)
-    by_cells = errors_of(cells, classes, n_codes, n_classes, ordered=bool(column.unit))
-    return (BY_MISSING, by_missing) if by_missing <= by_cells else (BY_CELLS, by_cells)
 
 
 def errors_of(
@@ -165,9 +154,7 @@ def errors_of(
     judged = table
     if ordered:
         values = table[:-1]  # the last code is that of missing values
-        around = values.copy()
-        around[1:] += values[:-1]
-        around[:-1] += values[1:]
+        around = convolve1d(values, [1, 1, 1], axis=0, mode="constant")
         few = values.sum(axis=1) < FEWEST_OF_A_VALUE
         judged = np.vstack([np.where(few[:, np.newaxis], around, values), table[-1:]])
     best = judged.argmax(axis=1)
@@ -180,20 +167,18 @@ def errors_of(
 
 
 def find_missing_values(table: TableFacts, leaks: Sequence[Finding] = ()) -> list[Finding]:
-    """Columns whose share of missing values differs between classes, the first few; and nearly empty columns."""
+    """Columns whose share of missing values differs between classes, and nearly empty columns."""
     known = {finding.column for finding in leaks}
-    incomplete = [column for column in table.attributes if 0 < column.missing_share < 1 and column.name not in known]
-    by_class = {column.name: found for column in incomplete if (found := _missing_by_class(column, table.target))}
-    revealing = [finding for finding in by_class.values() if finding.topic]
-    differs = [finding for finding in by_class.values() if not finding.topic]
-    if len(differs) > MAX_COLUMNS_NAMED:
-        what = f"{len(differs) - MAX_COLUMNS_NAMED} more columns have missing values that differ between classes"
-        differs[MAX_COLUMNS_NAMED:] = [Finding("medium", None, what, f"{IF_LATER}leave them out with --drop")]
-    for column in incomplete:
-        if column.missing_share >= HARDLY_ANYTHING and column.name not in by_class:
+    findings = []
+    for column in table.attributes:
+        if not 0 < column.missing_share < 1 or column.name in known:
+            continue
+        found = _missing_by_class(column, table.target)
+        if found is None and column.missing_share >= HARDLY_ANYTHING:
             what, option = f"is missing in {percent(column.missing_share)} of rows", drop_option(column.name)
-            differs.append(column.finding("medium", what, option, column.first_missing, column.missing_share))
-    return revealing + differs
+            found = column.finding("medium", what, option, column.first_missing, column.missing_share)
+        findings += [] if found is None else [found]
+    return findings
 
 
 def _missing_by_class(column: ColumnFacts, target: ColumnFacts | None) -> Finding | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import locale
 import re
 import shlex
@@ -11,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency
+from scipy.stats.contingency import crosstab
 
 from tanager.check.checkup import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
 from tanager.check.preprocessing import Category, Date, Drop, Merge, Missing, Number
@@ -58,10 +60,7 @@ SAME_CLASSES = 0.01
 FEWEST_ROWS = 20
 FEWEST_NUMBERED = 10
 """In fewer rows a column may hold consecutive numbers by chance."""
-FEWEST_CATEGORIES = 30
 WORDS_OF_FREE_TEXT = 4
-ID_WORDS = frozenset(("id", "ids", "uid", "guid", "uuid", "key", "nr", "no", "number", "index", "mrn", "ssn"))
-CODE_WORDS = frozenset(("zip", "zipcode", "postcode", "postal", "plz", "code", "icd", "fips"))
 
 
 def find_column_issue(column: ColumnFacts, table: TableFacts) -> Finding | None:
@@ -76,8 +75,8 @@ def _dates(column: ColumnFacts, table: TableFacts) -> Finding | None:
     orders = [order for order in ORDERS if any(parse_date(text, order) for text in _sample(texts, DATE_SAMPLE))]
     if not orders or column.n_observed < FEWEST_DATES:
         return None
-    dates = {order: [parse_date(text, order) for text in texts] for order in orders}
-    are_dates = {order: np.array([date is not None for date in parsed]) for order, parsed in dates.items()}
+    dates = {order: np.array([parse_date(text, order) for text in texts], dtype=object) for order in orders}
+    are_dates = {order: parsed.astype(bool) for order, parsed in dates.items()}
     shares = {order: column.counts[flags].sum() / column.n_observed for order, flags in are_dates.items()}
     order = max(orders, key=lambda each: shares[each])  # the day first where both read as well
     if shares[order] < NEARLY_ALL:
@@ -91,10 +90,10 @@ def _dates(column: ColumnFacts, table: TableFacts) -> Finding | None:
         order = MONTH_FIRST if (locale.getlocale()[0] or "").startswith(MONTH_FIRST_IN) else DAY_FIRST
     first = "month" if order == MONTH_FIRST else "day"
     doubt = f"; no cell tells the day from the month, so the {first} is taken as first" if ambiguous else ""
-    in_others = [flags for each, flags in are_dates.items() if each != order]
-    only = are_dates[order] & ~np.logical_or.reduce([np.zeros(len(texts), dtype=bool), *in_others])
-    row = column.row_of(int((only if only.any() else are_dates[order]).argmax()))
-    time = any(date is not None and (date.hour or date.minute or date.second) for date in dates[order])
+    # The example is a date in this order alone, if there is one.
+    n_orders = np.sum([*are_dates.values()], axis=0)
+    row = column.row_of(int(np.where(are_dates[order], 1 / np.maximum(n_orders, 1), 0).argmax()))
+    time = any(date.time() != datetime.time() for date in dates[order][are_dates[order]])
     steps = (Date(column.name, order, time, words),)
     return column.finding("high", f"holds dates as text ({order}){doubt}", RECIPE, row, shares[order], steps)
 
@@ -280,55 +279,40 @@ def _class_differs(column: ColumnFacts, code: int, target: ColumnFacts | None) -
     if target is None:
         return False
     rows = (column.codes >= 0) & (target.codes >= 0)
-    cells = 2 * target.codes[rows].astype(np.intp) + (column.codes[rows] == code)
-    counts = np.bincount(cells, minlength=2 * len(target.values)).reshape(-1, 2)
-    counts = counts[counts.sum(axis=1) > 0]
-    both = len(counts) > 1 and bool(counts.sum(axis=0).all())
-    return both and bool(chi2_contingency(counts, correction=False).pvalue <= SAME_CLASSES)
+    counts = crosstab(target.codes[rows], column.codes[rows] == code).count
+    return min(counts.shape) > 1 and bool(chi2_contingency(counts, correction=False).pvalue <= SAME_CLASSES)
 
 
 def _row_numbers(column: ColumnFacts, table: TableFacts) -> Finding | None:
-    """Whole numbers that are all different, and consecutive or called a number."""
+    """Whole numbers that are all different and consecutive."""
     values = np.asarray(column.values)
     if not column.is_whole or len(values) < max(column.n_rows, FEWEST_NUMBERED):
         return None
-    if int(values[-1]) - int(values[0]) == column.n_rows - 1:
-        return column.finding_to_drop("high", "numbers the rows")
-    if _called(column, ID_WORDS) and column.n_rows >= FEWEST_ROWS:
-        return column.finding("medium", "is different in every row, and called a number", drop_option(column.name))
-    return None
+    consecutive = int(values[-1]) - int(values[0]) == column.n_rows - 1
+    return column.finding_to_drop("high", "numbers the rows") if consecutive else None
 
 
 def _identifier(column: ColumnFacts, table: TableFacts) -> Finding | None:
     """Sentences, several words in a cell; or texts of which nearly every one is different."""
     if not column.texts or column.n_observed < FEWEST_ROWS or column.distinct_share < MANY:
         return None
-    n_distinct = len(column.values)
-    different = f"{n_distinct:,} different texts in {column.n_observed:,} rows"
+    different = f"{len(column.values):,} different texts in {column.n_observed:,} rows"
     if np.mean([len(text.split()) for text in _sample(column.texts, 1000)]) >= WORDS_OF_FREE_TEXT:
         return column.finding_to_drop("high", f"holds free text: {different}")
-    if column.distinct_share >= NEARLY_ALL:
-        return column.finding_to_drop("high", f"names rows: {different}")
-    if n_distinct < FEWEST_CATEGORIES:
-        return None
-    what = f"has {n_distinct:,} categories in {column.n_observed:,} rows, too many to learn from"
-    return column.finding("medium", what, "group its values, or leave it out with --drop")
+    names_rows = column.distinct_share >= NEARLY_ALL
+    return column.finding_to_drop("high", f"names rows: {different}") if names_rows else None
 
 
 def _codes(column: ColumnFacts, table: TableFacts) -> Finding | None:
-    """Whole numbers that begin with a zero in the file, or whose column is called a code: names, not quantities."""
-    n_distinct = len(column.values)
-    if column.name in table.leading_zeros:
-        if column.n_observed >= FEWEST_ROWS and column.distinct_share >= NEARLY_ALL:
-            what = f"names rows: {n_distinct:,} different codes in {column.n_observed:,} rows"
-            return column.finding_to_drop("high", what)
-        what = "holds codes that look like numbers: some begin with a zero"
-        option = "tanager check --fix writes a recipe that keeps them as they are"
-        return column.finding("medium", what, option, steps=(Category(column.name),))
-    if column.is_whole and n_distinct > 2 and _called(column, CODE_WORDS):
-        option = f"--categorical {shlex.quote(column.name)} if they are"
-        return column.finding("low", "may hold codes, not quantities", option)
-    return None
+    """Whole numbers some of which begin with a zero in the file: names, not quantities."""
+    if column.name not in table.leading_zeros:
+        return None
+    if column.n_observed >= FEWEST_ROWS and column.distinct_share >= NEARLY_ALL:
+        what = f"names rows: {len(column.values):,} different codes in {column.n_observed:,} rows"
+        return column.finding_to_drop("high", what)
+    what = "holds codes that look like numbers: some begin with a zero"
+    option = "tanager check --fix writes a recipe that keeps them as they are"
+    return column.finding("medium", what, option, steps=(Category(column.name),))
 
 
 def _constant(column: ColumnFacts, table: TableFacts) -> Finding | None:
@@ -338,11 +322,6 @@ def _constant(column: ColumnFacts, table: TableFacts) -> Finding | None:
     if len(column.values) == 0:
         return Finding("low", column.name, "is empty", drop_option(column.name), steps=(Drop(column.name),))
     return column.finding_to_drop("low", f"is {column.show(0)} in every row")
-
-
-def _called(column: ColumnFacts, words: frozenset[str]) -> bool:
-    """Whether one of the words is in the column's name."""
-    return any(word.lower() in words for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", column.name))
 
 
 def _sample(texts: Sequence[str], most: int) -> Sequence[str]:

@@ -19,6 +19,7 @@ from tanager.check.checkup import (
     TableFacts,
     drop_option,
     percent,
+    shorten,
 )
 from tanager.check.class_issues import describe_classes, find_class_issues, find_leaks, find_missing_values
 from tanager.check.column_issues import (
@@ -69,12 +70,15 @@ def examine(
         (finding for finding in every if finding is not None),
         key=lambda each: (SEVERITIES.index(each.severity), place.get(each.column or "", len(place))),
     )
+    name = None if target is None else target.name
+    # An attribute with an issue of high severity has its other issues shown only where preprocessing fixes them.
+    worst = {finding.column for finding in findings if finding.severity == "high"} - {name}
     return Checkup(
         n_rows=table.n_rows,
-        target=None if target is None else target.name,
+        target=name,
         classes="" if target is None else describe_classes(merge_spellings(target)),
         columns=tuple(describe_column(column, column is target) for column in facts.columns),
-        findings=_without_echoes(findings, None if target is None else target.name),
+        findings=tuple(each for each in findings if each.severity == "high" or each.column not in worst or each.steps),
     )
 
 
@@ -87,18 +91,10 @@ def _read_class(name: str, y: object, n_rows: int) -> Column:
     return read_objects(name, labels)
 
 
-def _without_echoes(findings: Sequence[Finding], target: str | None) -> tuple[Finding, ...]:
-    """Leave out an issue of an attribute that has a more severe one, unless preprocessing fixes it."""
-    worst = {finding.column for finding in findings if finding.severity == "high"} - {target}
-    return tuple(
-        finding for finding in findings if finding.severity == "high" or finding.column not in worst or finding.steps
-    )
-
-
 def describe_column(column: ColumnFacts, is_class: bool) -> ColumnSummary:
     kind = KINDS.get(column.unit, "categories") if len(column.values) else "nothing"
-    contents, n_distinct = _contents(column), len(column.values)
-    return ColumnSummary(column.name, "class" if is_class else kind, contents, n_distinct, column.missing_share)
+    kind = "class" if is_class else kind
+    return ColumnSummary(column.name, kind, _contents(column), len(column.values), column.missing_share)
 
 
 def _contents(column: ColumnFacts) -> str:
@@ -113,9 +109,8 @@ def _contents(column: ColumnFacts) -> str:
     kind = "text" if column.texts else "true or false"
     if n_distinct == column.n_observed > 1:
         return f"{kind}, all different"
-    usual = str(column.values[int(column.counts.argmax())])
-    short = usual if len(usual) <= LONGEST_EXAMPLE else usual[: LONGEST_EXAMPLE - 1] + "…"
-    return f"{kind}, {'mostly' if n_distinct > 1 else 'always'} {short!r}"
+    usual = shorten(str(column.values[int(column.counts.argmax())]), LONGEST_EXAMPLE)
+    return f"{kind}, {'mostly' if n_distinct > 1 else 'always'} {usual!r}"
 
 
 def find_repeated_columns(table: TableFacts) -> list[Finding]:
@@ -147,22 +142,20 @@ def _signature(column: ColumnFacts) -> tuple[str, bytes] | None:
 def find_repeated_rows(table: TableFacts) -> list[Finding]:
     """Rows equal in every column and the class to an earlier one: held out of training they would not be new."""
     groups = np.zeros(table.n_rows, dtype=np.int64)
-    n_groups = 1
+    first = groups[:1]
     # Columns with many distinct cells separate rows soonest.
     for column in sorted(table.columns, key=lambda each: -len(each.values)):
-        groups = np.unique(groups * (len(column.values) + 1) + column.codes + 1, return_inverse=True)[1]
-        n_groups = int(groups.max(initial=-1)) + 1
-        if n_groups == table.n_rows:
+        cells = groups * (len(column.values) + 1) + column.codes + 1
+        _, first, groups = np.unique(cells, return_index=True, return_inverse=True)
+        if len(first) == table.n_rows:
             return []
-    n_repeated = table.n_rows - n_groups
-    if n_repeated == 0:
+    repeated = np.setdiff1d(np.arange(table.n_rows), first)
+    n_repeated, share = len(repeated), len(repeated) / max(table.n_rows, 1)
+    if not n_repeated:
         return []
-    first = np.unique(groups, return_index=True)[1]
-    row = int(np.setdiff1d(np.arange(table.n_rows), first)[0])
-    share = n_repeated / table.n_rows
     # A table with many distinct numbers seldom has the same row twice by chance.
     improbable = any(column.unit and column.distinct_share > MANY for column in table.attributes)
     severity: Severity = "high" if improbable and share >= WORTH_A_LOOK else "low"
     what = f"{n_repeated:,} of {table.n_rows:,} rows ({percent(share)}) repeat an earlier row"
     option = "if they are copies, leave them out: held-out rows must be new"
-    return [Finding(severity, None, what, option, row, share=share, as_row=int(first[groups[row]]))]
+    return [Finding(severity, None, what, option, int(repeated[0]), share=share)]

@@ -227,18 +227,14 @@ class Recipe:
         replace(self, steps=needed).check_columns(table.column_names)
         names, marks = table.column_names, "" not in self.missing
         texts = [text for text in self.missing if text]
-        columns: dict[int, Any] = dict(enumerate(table.columns))
-        if texts:
-            columns = {place: _without_texts(column, texts) for place, column in columns.items()}
-        # By place: of two columns of one name the steps change the first, and whoever reads the table refuses both.
-        places = {name: place for place, name in reversed(list(enumerate(names)))}
+        columns: list[Any] = [_without_texts(column, texts) if texts else column for column in table.columns]
         for step in self.steps:
-            place = places.get(step.column, -1)
-            if place in columns:
+            # By place: of two columns of one name the steps change the first, and whoever reads the table refuses both.
+            place = names.index(step.column) if step.column in names else -1
+            if place >= 0 and columns[place] is not None:
                 columns[place] = step.apply(columns[place], marks)
-                if columns[place] is None:
-                    del columns[place]
-        return pa.table(list(columns.values()), names=[names[place] for place in columns])
+        kept = [place for place, column in enumerate(columns) if column is not None]
+        return pa.table([columns[place] for place in kept], names=[names[place] for place in kept])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""

@@ -39,7 +39,7 @@ def export(
     """Write a model in another language; where it gives probabilities they are equal to `tanager predict --proba`.
 
     The export holds what the model learnt, and no training row; its first lines say what becomes of a missing cell.
-    Where the model decides by costs or a threshold, the class given is the decision.
+    Where the model decides by costs or a threshold, the class in SQL, Python and JavaScript is the decision.
 
     Examples:
 

@@ -159,24 +159,18 @@ class CostDecision(Decision):
         costs = self.expected(probabilities)
         order = np.argsort(costs, axis=1, kind="stable")
         explained = []
-        for row, (best, other) in zip(costs, order[:, :2].tolist(), strict=True):
-            more = float(row[other] - row[best])
-            words = (
-                f"{self.word(best)}, expected to cost {row[best]:.4g}; {self.word(other)} would cost {more:.4g} more"
-            )
-            explained.append(RowDecision(self.word(best), self.word(other), more, words))
+        for row, (first, second) in zip(costs, order[:, :2].tolist(), strict=True):
+            best, other, more = self.word(first), self.word(second), float(row[second] - row[first])
+            words = f"{best}, expected to cost {row[first]:.4g}; {other} would cost {more:.4g} more"
+            explained.append(RowDecision(best, other, more, words))
         return explained
 
     def to_dict(self) -> dict[str, object]:
         return {"costs": [list(row) for row in self.costs], "ask": self.ask}
 
     def __str__(self) -> str:
-        pairs = [
-            f"{true}:{decided}={self.costs[c][k]:g}"
-            for c, true in enumerate(self.classes)
-            for k, decided in enumerate(self.classes)
-            if self.costs[c][k] != float(c != k)
-        ]
+        unusual = np.argwhere(np.array(self.costs) != 1.0 - np.eye(len(self.classes))).tolist()
+        pairs = [f"{self.classes[c]}:{self.classes[k]}={self.costs[c][k]:g}" for c, k in unusual]
         listed = f" with {', '.join(pairs)} (true:decided)" if pairs else ""
         return f"least expected cost{listed}" + ("" if self.ask is None else f", {ASK} for {self.ask:g}")
 
@@ -329,10 +323,9 @@ def _shares(
 
 def _between(values: Array, n_reached: int) -> float:
     """A threshold that the first `n_reached` of the descending values reach, and no other: halfway to the next."""
-    above = values[n_reached - 1] if n_reached else max(1.0, float(np.nextafter(values[0], 2.0)))
-    below = values[n_reached] if n_reached < len(values) else 0.0
+    above, below = values[n_reached - 1], 0.0 if n_reached == len(values) else values[n_reached]
     halfway = float(above + below) / 2
-    return halfway if halfway > below or n_reached == len(values) else float(above)
+    return halfway if halfway > below else float(above)
 
 
 def check_share(name: str, wanted: float) -> None:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager.additive.forest import Forest
 from tanager.additive.importance import class_odds, tree_mains
 from tanager.additive.model import AdditiveModel
-from tanager.arrays import Array, Codes, Ints, Places
+from tanager.arrays import Array, Codes, Places
 from tanager.classifiers.additive import AdditiveClassifier
 from tanager.classifiers.base import encode_table
 from tanager.errors import DataError, OptionError
@@ -41,7 +41,7 @@ WHATS: tuple[What, ...] = ("flatten", "monotone", "remove")
 LONGEST_TEXT = 2_000
 LEAST_SHARE = 1e-12
 """What a state that no training row is in weighs in a mean."""
-MAX_STEPS, TOLERANCE = 100, 1e-12
+TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -488,19 +488,7 @@ def refit_intercept(model: AdditiveModel, codes: Codes, class_codes: NDArray[np.
         logs = normalize_log(sums + shift)
         return -float(logs[rows, class_codes].mean()), np.exp(logs).mean(axis=0) - shares
 
-    def curvature(shift: Array) -> Array:
-        proba = np.exp(normalize_log(sums + shift))
-        return np.diag(proba.mean(axis=0)) - proba.T @ proba / len(proba)
-
-    found = minimize(
-        loss,
-        np.zeros(n_classes),
-        jac=True,
-        hess=curvature,
-        method="trust-exact",
-        options={"gtol": TOLERANCE, "maxiter": MAX_STEPS},
-    )
-    shift: Array = found.x
+    shift: Array = minimize(loss, np.zeros(n_classes), jac=True, method="BFGS", options={"gtol": TOLERANCE}).x
     return replace(model, intercept=model.intercept + shift - shift.mean())
 
 
@@ -510,37 +498,25 @@ def without_trees_of(forest: Forest, attribute: int) -> Forest | None:
     A tree cannot lose one attribute alone: which leaf a row ends in depends on all of them together. A tree has a mean
     of zero over the training rows, so the others' sum keeps its mean.
     """
-    of_split, of_leaf = _trees(forest)
-    splits_on = np.zeros(len(forest.roots), dtype=bool)
-    splits_on[of_split[forest.attributes == attribute]] = True
-    if splits_on.all():
+    n_splits = len(forest.attributes)
+    tree = np.empty(n_splits + len(forest.values), np.int64)  # of each split, then of each leaf
+    tree[forest.place(forest.roots)] = np.arange(len(forest.roots))
+    for level in forest.levels:
+        tree[forest.place(forest.ends[level])] = tree[level][:, np.newaxis]
+    kept = ~np.isin(np.arange(len(forest.roots)), tree[:n_splits][forest.attributes == attribute])
+    if not kept.any():
         return None
-    splits, leaves = ~splits_on[of_split], ~splits_on[of_leaf]
-    new_split, new_leaf = np.cumsum(splits) - 1, np.cumsum(leaves) - 1
-
-    def renumber(ends: Ints) -> Ints:
-        return np.array([new_split[end] if end >= 0 else ~new_leaf[~end] for end in ends.ravel()]).reshape(ends.shape)
-
+    splits, leaves = np.split(kept[tree], [n_splits])
+    numbers = np.concatenate([np.cumsum(splits) - 1, ~(np.cumsum(leaves) - 1)])
     sizes = np.diff(forest.offsets)
     return replace(
         forest,
-        roots=renumber(forest.roots[~splits_on]),
-        of_class=forest.of_class[~splits_on],
+        roots=numbers[forest.place(forest.roots[kept])],
+        of_class=forest.of_class[kept],
         attributes=forest.attributes[splits],
-        ends=renumber(forest.ends[splits]).astype(np.int64),
+        ends=numbers[forest.place(forest.ends[splits])],
         offsets=np.cumsum([0, *sizes[splits]]),
         left=forest.left[np.repeat(splits, sizes)],
         values=forest.values[leaves],
         weights=forest.weights[leaves],
     )
-
-
-def _trees(forest: Forest) -> tuple[Ints, Ints]:
-    """The tree of each split, and of each leaf."""
-    of_split, of_leaf = np.zeros(len(forest.attributes), np.int64), np.zeros(len(forest.values), np.int64)
-    ends, trees = forest.roots, np.arange(len(forest.roots))
-    while len(ends):
-        inner = ends >= 0
-        of_split[ends[inner]], of_leaf[~ends[~inner]] = trees[inner], trees[~inner]
-        trees, ends = np.repeat(trees[inner], 2), forest.ends[ends[inner]].reshape(-1)
-    return of_split, of_leaf

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, StratifiedShuffleSplit, TimeSeriesSplit
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length
 
@@ -268,40 +268,23 @@ def stratified_folds(y: Labels, n_folds: int, seed: int) -> list[Fold]:
 def grouped_folds(class_codes: Codes, groups: NDArray[np.generic], n_folds: int, seed: int) -> list[Fold]:
     """No group is on both sides of a fold; the classes are spread over the folds as evenly as groups allow."""
     n_groups = len(np.unique(groups))
-    if n_groups < 2:
-        raise DataError(
-            "all rows are of one group, so no group can be held out.",
-            hint="name a column with several groups.",
-        )
     if n_groups < n_folds:
-        raise DataError(f"there are {n_groups} groups, fewer than the {n_folds} folds.", hint=f"use {n_groups} folds.")
+        hint = f"use {n_groups} folds." if n_groups > 1 else "name a column with several groups."
+        raise DataError(f"the number of groups is {n_groups}, fewer than the {n_folds} folds.", hint=hint)
     folds = list(StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed).split(class_codes, class_codes, groups))
     return [(train, test) for train, test in folds if len(test)]
 
 
 def later_rows(times: NDArray[np.generic], n_folds: int) -> list[Fold]:
-    """The rows in order of time, cut into one part more than folds; each but the first is judged by those before it.
-
-    Parts have about equally many rows. Rows of the same time stay together.
-    """
+    """The times in their order, cut into one part more than folds; each but the first is judged by those before it."""
     distinct, place = np.unique(times, return_inverse=True)
     if len(distinct) <= n_folds:
         raise DataError(
             f"the rows have {len(distinct)} different times, too few for {n_folds} periods and one before them.",
             hint="use fewer folds.",
         )
-    # The part of a time: by how many rows come before it, yet at least one time in each part.
-    before = np.concatenate([[0], np.cumsum(np.bincount(place))[:-1]])
-    part = before * (n_folds + 1) // len(times)
-    first = np.searchsorted(part, np.arange(1, n_folds + 1))
-    steps = np.arange(n_folds)
-    first = np.maximum.accumulate(np.maximum(first, 1) - steps) + steps
-    first = np.minimum(first, len(distinct) - n_folds + steps)
-    ends = [*first[1:].tolist(), len(distinct)]
-    return [
-        (np.flatnonzero(place < begin), np.flatnonzero((place >= begin) & (place < end)))
-        for begin, end in zip(first.tolist(), ends, strict=True)
-    ]
+    split = TimeSeriesSplit(n_folds).split(distinct)
+    return [(np.flatnonzero(np.isin(place, before)), np.flatnonzero(np.isin(place, then))) for before, then in split]
 
 
 def one_part(class_codes: Codes, n_held_out: int, seed: int) -> Fold:

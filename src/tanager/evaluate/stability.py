@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.base import clone
@@ -70,9 +71,9 @@ class Stability:
 
     def to_dict(self) -> dict[str, object]:
         """The result as values for JSON."""
-        columns, shares = self._attribute_columns(), self.frequency.tolist()
-        attributes = [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
-        links = [{"from": a, "to": b, "frequency": share} for (a, b), share in zip(self.links, shares, strict=True)]
+        attributes = pa.table(self._attribute_columns()).to_pylist()
+        shares = zip(self.links, self.frequency.tolist(), strict=True)
+        links = [{"from": a, "to": b, "frequency": share} for (a, b), share in shares]
         return {"fits": len(self.importance), "attributes": attributes, "directed": self.directed, "links": links}
 
     def to_frame(self, library: str = "pandas") -> Any:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from tanager.additive.model import AnyModel
-from tanager.arrays import Array, Codes, Places
+from tanager.arrays import Array, Codes, Flags, Places
 from tanager.classifiers.base import TableClassifier
 from tanager.decide.decision import class_code
 from tanager.errors import OptionError
@@ -139,36 +138,40 @@ def counterfactuals(
     with thread_limit(clf.n_jobs):
         rows = ExplainedRows.read(clf, X)
         fixed = {rows.network.number(name) for name in locked}
-        moves = [_Moves.of(rows.network, node) for node in range(len(rows.network.nodes) - 1)]
+        network = rows.network
+        # Only an additive model knows the shares of its training rows; in tables all states have the same.
+        shares = [np.full(column.n_states, 1.0 / column.n_states) for column in network.columns[:-1]]
+        shares = list(network.densities) if network.kind == "effects" else shares
         goal = None if wanted is None else class_code(wanted, clf.classes_.tolist(), "wanted")
-        search = _Search(clf, rows, moves, goal)
+        search = _Search(clf, rows, shares, goal)
         return tuple(search.find(row, fixed, cells, most) for row in range(len(rows.codes)))
 
 
 @dataclass(frozen=True)
 class _Search:
-    """The changes of single rows that change the decision, or, with a goal, change it to that class."""
+    """The changes of single rows that change the decision, or, with a goal, change it to that class.
+
+    shares  of each attribute (states,) the share of the training rows in each state
+    """
 
     clf: TableClassifier
     rows: ExplainedRows
-    moves: Sequence[_Moves]
+    shares: Sequence[Array]
     goal: int | None
 
     def find(self, row: int, fixed: set[int], cells: int, most: int) -> Counterfactuals:
-        codes = self.rows.codes[row]
+        codes, columns = self.rows.codes[row], self.rows.network.columns
         now = int(self._decide(codes[np.newaxis])[1][0])
-        columns = self.rows.network.columns
-        present = self.rows.present[row]
-        free = [
-            k for k in range(len(codes)) if k not in fixed and present[k] and int(codes[k]) != columns[k].empty_code
-        ]
         singles: list[_Found] = []
         left: dict[int, Places] = {}
-        for k in free:
-            states = self.moves[k].others(int(codes[k]))
+        for k in np.flatnonzero(self.rows.present[row]).tolist():
+            if k in fixed or int(codes[k]) == columns[k].empty_code:
+                continue
+            states = np.arange(columns[k].n_states - columns[k].missing_state)
+            states = states[states != codes[k]]
             crosses = self._crosses(codes, [(k,)] * len(states), states[:, np.newaxis], now)
             if crosses.any():
-                sizes = self.moves[k].sizes(int(codes[k]), states)
+                sizes = self._sizes(k, int(codes[k]), states)
                 best = int(np.argmin(np.where(crosses, sizes, np.inf)))
                 singles.append((float(sizes[best]), (k,), (int(states[best]),)))
             left[k] = states[~crosses]
@@ -178,36 +181,44 @@ class _Search:
         changes = tuple(self._change(row, size, nodes, states) for size, nodes, states in chosen)
         return Counterfactuals(row, self._word(now), changes)
 
+    def _sizes(self, attribute: int, code: int, states: Places) -> Array:
+        """The sizes of the changes from a state to others; see `counterfactuals`."""
+        shares = self.shares[attribute]
+        if not self.rows.network.columns[attribute].has_order:
+            return 1.0 - shares[states]
+        middles = np.cumsum(shares) - shares / 2
+        return np.abs(middles[states] - middles[code])
+
     def _pairs(self, codes: Codes, moves: dict[int, Places], now: int, most: int) -> list[_Found]:
         """The smallest change of each two cells, of the `most` pairs whose changes are smallest."""
-        pairs = list(combinations(moves, 2))
-        sizes = {k: self.moves[k].sizes(int(codes[k]), states) for k, states in moves.items()}
-        totals = [np.add.outer(sizes[i], sizes[j]).ravel() for i, j in pairs]
-        starts = np.cumsum([0, *map(len, totals)])
-        every = np.concatenate([np.empty(0), *totals])
-        order = np.argsort(every, kind="stable")
-        smallest: dict[tuple[int, int], _Found] = {}
-        for block in (order[rows] for rows in _blocks(len(order))):
-            owners = np.searchsorted(starts, block, side="right") - 1
-            within = block - starts[owners]
-            nodes = [pairs[owner] for owner in owners]
-            wide = np.array([len(moves[j]) for _, j in nodes])
-            states = np.array(
-                [(moves[i][a], moves[j][b]) for (i, j), a, b in zip(nodes, within // wide, within % wide, strict=True)]
+        sizes = {k: self._sizes(k, int(codes[k]), states) for k, states in moves.items()}
+        nodes, states, totals = [], [], []
+        for i, j in combinations(moves, 2):
+            nodes.append(np.tile(np.array([i, j], np.int32), (len(moves[i]) * len(moves[j]), 1)))
+            states.append(
+                np.stack(np.meshgrid(moves[i], moves[j], indexing="ij"), axis=-1).reshape(-1, 2).astype(np.int32)
             )
-            for hit in np.flatnonzero(self._crosses(codes, nodes, states, now)).tolist():
-                smallest.setdefault(nodes[hit], (float(every[block[hit]]), nodes[hit], tuple(states[hit].tolist())))
+            totals.append(np.add.outer(sizes[i], sizes[j]).ravel())
+        if not totals:
+            return []
+        every, both, reached = np.concatenate(totals), np.concatenate(nodes), np.concatenate(states)
+        smallest: dict[tuple[int, ...], _Found] = {}
+        order = np.argsort(every, kind="stable")
+        for block in (order[rows] for rows in _blocks(len(order))):
+            for hit in block[self._crosses(codes, both[block], reached[block].astype(np.intp), now)].tolist():
+                pair = tuple(both[hit].tolist())
+                smallest.setdefault(pair, (float(every[hit]), pair, tuple(reached[hit].tolist())))
                 if len(smallest) == most:
                     return list(smallest.values())
         return list(smallest.values())
 
-    def _crosses(self, codes: Codes, nodes: Sequence[tuple[int, ...]], states: Places, now: int) -> NDArray[np.bool_]:
-        """Whether something else, or what is wanted, is decided once the nodes of a change have its states."""
-        changed = np.tile(codes, (len(nodes), 1))
-        if len(nodes):
-            changed[np.arange(len(nodes))[:, np.newaxis], np.array(nodes)] = states
+    def _crosses(self, codes: Codes, nodes: ArrayLike, states: Places, now: int) -> Flags:
+        """Whether something else, or what is wanted, is decided once the nodes of a change have their states."""
+        changed = np.tile(codes, (len(states), 1))
+        if len(changed):
+            changed[np.arange(len(changed))[:, np.newaxis], np.asarray(nodes)] = states
         decided = self._decide(changed)[1]
-        other: NDArray[np.bool_] = decided != now
+        other: Flags = decided != now
         return other if self.goal is None else other & (decided == self.goal)
 
     def _decide(self, codes: Codes) -> tuple[Array, Places]:
@@ -227,7 +238,7 @@ class _Search:
                 self.rows.network.nodes[node],
                 str(self.rows.value(row, node)),
                 str(self.rows.network.columns[node].states[state]),
-                self.moves[node].nearest_value(int(self.rows.codes[row, node]), state),
+                _nearest_value(self.rows.network.columns[node], int(self.rows.codes[row, node]), state),
             )
             for node, state in zip(nodes, states, strict=True)
         )
@@ -243,52 +254,19 @@ def _blocks(n_rows: int) -> Iterator[slice]:
     return (slice(first, first + BLOCK_ROWS) for first in range(0, n_rows, BLOCK_ROWS))
 
 
-@dataclass(frozen=True)
-class _Moves:
-    """The states that an attribute can be changed to.
-
-    column  of the attribute
-    shares  (states,) of the training rows in each state
-    """
-
-    column: ColumnSchema
-    shares: Array
-
-    @classmethod
-    def of(cls, network: AnyModel, attribute: int) -> _Moves:
-        """Only an additive model knows the shares of its training rows; in tables all states have the same."""
-        column = network.columns[attribute]
-        if network.kind == "effects":
-            return cls(column, network.densities[attribute])
-        return cls(column, np.full(column.n_states, 1.0 / column.n_states))
-
-    def others(self, code: int) -> Places:
-        """The states other than this one and "missing"."""
-        states = np.arange(self.column.n_states - self.column.missing_state)
-        return states[states != code]
-
-    def sizes(self, code: int, states: Places) -> Array:
-        """The sizes of the changes from a state to others; see `counterfactuals`."""
-        if not self.column.has_order or code >= self.column.n_states - self.column.missing_state:
-            return 1.0 - self.shares[states]
-        middles = np.cumsum(self.shares) - self.shares / 2
-        return np.abs(middles[states] - middles[code])
-
-    def nearest_value(self, code: int, state: int) -> Category:
-        """The value in a state that is nearest to another state: the first of a bin above, the last of one below."""
-        column = self.column
-        if column.kind != "numeric":
-            return column.states[state]
-        if state > code:
-            return _in_unit(column.cuts[state - 1], column)
-        cut = column.cuts[state]
-        whole = column.unit != "number"  # microseconds
-        return _in_unit(np.ceil(cut) - 1 if whole else float(np.nextafter(cut, -np.inf)), column)
-
-
-def _in_unit(value: float, column: ColumnSchema) -> Category:
-    if column.unit == "number":
-        return float(value)
+def _nearest_value(column: ColumnSchema, code: int, state: int) -> Category:
+    """The value in a state that is nearest to another state: the first of a bin above, the last of one below."""
+    if column.kind != "numeric":
+        return column.states[state]
+    is_number = column.unit == "number"
+    if state > code:
+        value = float(column.cuts[state - 1])
+    elif is_number:
+        value = float(np.nextafter(column.cuts[state], -np.inf))
+    else:
+        value = np.ceil(column.cuts[state]) - 1  # whole microseconds
+    if is_number:
+        return value
     microseconds = datetime.timedelta(microseconds=int(np.ceil(value)))
     zone = datetime.UTC if column.unit == "zoned" else None
     return microseconds if column.unit == "duration" else datetime.datetime(1970, 1, 1, tzinfo=zone) + microseconds

@@ -449,21 +449,19 @@ class Explanation:
         attribute, and "base rate" and "baseline" as their status; that of the remainder, in rows that have one, has
         "remainder".
         """
-        names = ["row", "favoured", "against", "attribute", "value", "state", "status", "log_odds"]
-        columns: dict[str, list[object]] = {name: [] for name in names + ["margin"] * (self.margins is not None)}
+        names = ["row", "favoured", "against", "attribute", "value", "state", "status", "log_odds", "margin"]
+        lines: list[tuple[object, ...]] = []
         for row in self:
             head = (row.row, row.favoured, row.against)
-            lines: list[tuple[object, ...]] = [
-                (*head, row.target, None, None, "base rate", row.base_rate, None),
-                (*head, row.target, None, None, "baseline", row.baseline, None),
-            ]
+            lines.append((*head, row.target, None, None, "base rate", row.base_rate, None))
+            lines.append((*head, row.target, None, None, "baseline", row.baseline, None))
             lines += [
                 (*head, each.attribute, each.value, each.state, each.status, each.log_odds, each.margin)
                 for each in row.contributions
             ]
-            for line in lines:
-                for column, cell in zip(columns.values(), line, strict=False):
-                    column.append(cell)
+        columns = {name: [line[k] for line in lines] for k, name in enumerate(names)}
+        if self.margins is None:
+            del columns["margin"]
         return make_frame(columns, library)
 
     def _repr_html_(self) -> str:

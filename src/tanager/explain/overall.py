@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from tanager.arrays import Array
 from tanager.classifiers.base import edge_strength, term_strength
@@ -58,8 +59,8 @@ class Overall:
         return {
             "target": self.target,
             "measure": self.measure,
-            "attributes": _lines(self._term_columns()),
-            "edges": _lines(self._edge_columns()),
+            "attributes": pa.table(self._term_columns()).to_pylist(),
+            "edges": pa.table(self._edge_columns()).to_pylist(),
         }
 
     def to_frame(self, library: str = "pandas") -> Any:
@@ -115,7 +116,3 @@ def explain_overall(model: Model) -> Overall:
         network.edges,
         edge_strength(network),
     )
-
-
-def _lines(columns: dict[str, list[Any]]) -> list[dict[str, object]]:
-    return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]

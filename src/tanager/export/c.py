@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from math import isinf, isnan, nan
 
-import numpy as np
-
 from tanager.errors import OptionError
 from tanager.export.document import ascii_text, describe, refuse_values
-from tanager.export.program import LEFT_OUT, REFUSED, TAKEN, Cells, Program, Term
+from tanager.export.program import REFUSED, Cells, Program, Term
 from tanager.table.schema import ColumnSchema
 
 INDENT = "    "
@@ -29,7 +27,6 @@ def write_c(program: Program, name: str = "model") -> str:
         *(line for number, cells in enumerate(program.cells) for line in _encoder(number, cells)),
         *_tables(program),
         NORMALIZE,
-        *_decide(program),
         ADD,
         *_predict(program, fields),
     ]
@@ -125,8 +122,8 @@ def _tables(program: Program) -> list[str]:
 def _predict(program: Program, fields: Sequence[str]) -> list[str]:
     """The function; its terms are written out, so that the compiler knows every stride."""
     lines = [
-        "/* P(class | row) into p[@_n_classes], in the order of @_classes. Gives the number of the class decided for",
-        "   (@_n_classes: ask a person), or -1, and NAN in p, where the model refuses the row. */",
+        "/* P(class | row) into p[@_n_classes], in the order of @_classes. Gives the number of the most probable",
+        "   class, or -1, and NAN in p, where the model refuses the row. */",
         "static inline int @_predict(const @_row *row, double *p) {",
         f"{INDENT}int code[{len(fields)}], c;",
     ]
@@ -141,21 +138,7 @@ def _predict(program: Program, fields: Sequence[str]) -> list[str]:
     lines.append(f"{INDENT}for (c = 0; c < @_n_classes; c++) p[c] = @_intercept[c];")
     lines += [f"{INDENT}@_add(p, @_term_{k} + {_cell(program, term)});" for k, term in enumerate(program.terms)]
     lines += [FOREST] if program.forest is not None else []
-    decided = "@_normalize(p)" if program.rule is None else "@_decide(p, @_normalize(p))"
-    return [*lines, f"{INDENT}return {decided};", "}", ""]
-
-
-def _decide(program: Program) -> list[str]:
-    rule = program.rule
-    if rule is None:
-        return []
-    chosen = ""
-    if rule.positive is not None:
-        chosen = f"p[{rule.positive}] >= {_number(rule.threshold)} ? {TAKEN} : {LEFT_OUT}"
-        chosen = f"if (k == {rule.positive}) expected = {chosen};"
-    ask = "" if rule.price is None else f"if ({_number(rule.price)} < least) best = @_n_classes;"
-    losses = np.array(rule.losses).ravel().tolist()
-    return [_array("@_losses", losses), DECIDE.replace("CHOSEN", chosen).replace("ASK", ask)]
+    return [*lines, f"{INDENT}return @_normalize(p);", "}", ""]
 
 
 def _cell(program: Program, term: Term) -> str:
@@ -198,22 +181,6 @@ static inline int @_normalize(double *p) {
     for (c = 0; c < @_n_classes; c++) { p[c] = exp(p[c] - highest); total += p[c]; }
     for (c = 0; c < @_n_classes; c++) p[c] /= total;
     return isnan(total) ? -1 : best;
-}
-"""
-DECIDE = """\
-/* The class that is expected to cost least, by p; -1 stays. */
-static inline int @_decide(const double *p, int best) {
-    double least = INFINITY;
-    int c, k;
-    if (best < 0) return best;
-    for (k = 0; k < @_n_classes; k++) {
-        double expected = 0.0;
-        for (c = 0; c < @_n_classes; c++) expected += p[c] * @_losses[c * @_n_classes + k];
-        CHOSEN
-        if (expected < least) { least = expected; best = k; }
-    }
-    ASK
-    return best;
 }
 """
 FIND = """\

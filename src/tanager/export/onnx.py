@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from tanager.additive.forest import Forest
 from tanager.errors import OptionError
 from tanager.export.document import MARK, describe, refuse_values
-from tanager.export.program import LEFT_OUT, REFUSED, TAKEN, Cells, DecisionRule, Program, Term
-from tanager.table.schema import Category
+from tanager.export.program import REFUSED, Cells, Program, Term
 from tanager.version import __version__
 
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 9
@@ -74,8 +73,7 @@ class _Graph:
         least = self.op("ReduceMin", self._table(raw), self.constant(np.array([1])), keepdims=1)
         refused = self.op("Less", least, zero)
         self.op("Where", refused, self.constant(np.float64(np.nan)), shares, output="probabilities")
-        best = self.op("ArgMax", total, axis=1, keepdims=0)
-        self._label(best if program.rule is None else self._decide(program.rule, shares))
+        self._label(self.op("ArgMax", total, axis=1, keepdims=0))
         self.outputs.append(self._value("probabilities", self.types.DOUBLE, ["rows", program.n_classes]))
 
     def _total(self, codes: list[str]) -> str:
@@ -102,39 +100,11 @@ class _Graph:
         return self.helper.make_tensor_value_info(name, kind, shape)
 
     def _label(self, best: str) -> None:
-        labels: tuple[Category, ...] = self.program.labels
+        labels = self.program.labels
         numbers = all(type(label) is int for label in labels)
-        if self.program.rule is not None and self.program.rule.price is not None:
-            if numbers:
-                raise OptionError(
-                    "the model asks a person about some rows, and whole numbers of ONNX have no empty one for them.",
-                    hint="--no-decision exports the most probable class; python, js, c and sql can express it.",
-                )
-            labels = (*labels, "")
         values = np.array(labels) if numbers else np.array([str(label) for label in labels], dtype=object)
         self.op("Gather", self.constant(values), best, output="label")
         self.outputs.append(self._value("label", self.types.INT64 if numbers else self.types.STRING, ["rows"]))
-
-    def _decide(self, rule: DecisionRule, shares: str) -> str:
-        """(rows,) the option that is expected to cost least, the person asked after the classes."""
-        losses = np.array(rule.losses)
-        if rule.positive is not None:
-            # Where the class is reached it counts as TAKEN, else as LEFT_OUT: a share adds nothing to its own option.
-            losses[rule.positive, rule.positive] = 0.0
-        expected = self.op("MatMul", shares, self.constant(losses))
-        if rule.positive is not None:
-            positive = self.op("Gather", shares, self.constant(np.array([rule.positive])), axis=1)
-            reached = self.op("GreaterOrEqual", positive, self.constant(np.float64(rule.threshold)))
-            values = (self.constant(np.float64(value)) for value in (TAKEN, LEFT_OUT))
-            of_class = (np.arange(len(losses)) == rule.positive).astype(np.float64)[np.newaxis]
-            moved = self.op("Mul", self.op("Where", reached, *values), self.constant(of_class))
-            expected = self.op("Add", expected, moved)
-        if rule.price is not None:
-            first = self.op("Gather", expected, self.constant(np.array([0])), axis=1)
-            nothing = self.op("Mul", first, self.constant(np.float64(0.0)))
-            price = self.op("Add", nothing, self.constant(np.float64(rule.price)))
-            expected = self.op("Concat", expected, price, axis=1)
-        return self.op("ArgMin", expected, axis=1, keepdims=0)
 
     def _code(self, cells: Cells) -> str:
         """(rows,) the code of each cell."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tanager.errors import OptionError
 from tanager.export.document import MARK, describe, refuse_tables, refuse_values
-from tanager.export.program import LEFT_OUT, REFUSED, TAKEN, ZONED, Cells, DecisionRule, Program, Term
+from tanager.export.program import REFUSED, ZONED, Cells, Program, Term
 from tanager.files.write_table import escape_formula, write_lines
 from tanager.table.read_columns import as_written
 from tanager.version import __version__
@@ -40,19 +40,18 @@ DAY, EPOCH = 86_400e6, 25_569
 def write_scorecard(program: Program, double: float = 20.0, even: float = 500.0) -> str:
     """A row of points for every state; the first lines say how to read them.
 
-    The points of a term may all be shifted, and the base shifted back. They are shifted so that the greatest error of
-    rounding is least: so rows that differ by more than twice the sum of these errors keep their order.
+    Rows whose scores differ by more than twice the sum of the errors of rounding keep their order.
     """
     _check_scorecard(program, double, even)
     unit = double / log(2)
-    base, error = even + unit * float(program.intercept[1] - program.intercept[0]), 0.0
-    rows: list[list[object]] = []
+    base = even + unit * float(program.intercept[1] - program.intercept[0])
+    rows, error = [], abs(base - round(base))
     for term in program.terms:
-        points, shift, worst = round_together(unit * (term.table[..., 1] - term.table[..., 0]))
-        base, error = base - shift, error + worst
-        rows += _rows(program, term, points)
+        exact = unit * (term.table[..., 1] - term.table[..., 0])
+        points = np.round(exact).astype(np.int64)
+        error += float(np.abs(points - exact).max())
+        rows += list(_rows(program, term, points))
     against, favoured = program.labels
-    error += abs(base - round(base))
     head: list[list[object]] = [
         ["attribute", "state", "second attribute", "second state", "points"],
         [f"{MARK} {__version__}: points add up to a score", "", "", "", ""],
@@ -67,20 +66,6 @@ def write_scorecard(program: Program, double: float = 20.0, even: float = 500.0)
     return write_lines(
         [escape_formula(cell) if isinstance(cell, str) else cell for cell in row] for row in (*head, *rows)
     )
-
-
-def round_together(exact: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, float]:
-    """Whole numbers near `exact` plus a shift, the shift, and the greatest error: the least that a shift can give.
-
-    The fractions lie on a circle. The arc that holds all of them is what the widest gap leaves; its middle goes to 0.
-    """
-    fractions = np.unique(exact % 1.0)
-    gaps = np.diff(np.append(fractions, fractions[0] + 1.0))
-    widest = int(gaps.argmax())
-    middle = fractions[(widest + 1) % len(fractions)] + (1.0 - gaps[widest]) / 2
-    shift = round(float(middle)) - float(middle)
-    points = np.round(exact + shift)
-    return points.astype(np.int64), shift, float(np.abs(points - exact - shift).max())
 
 
 def _rows(program: Program, term: Term, points: NDArray[np.int64]) -> Iterator[list[object]]:
@@ -101,11 +86,6 @@ def _check_scorecard(program: Program, double: float, even: float) -> None:
         raise OptionError(
             f"a scorecard is for two classes; the model has {program.n_classes}.",
             hint="excel, python and sql take more.",
-        )
-    if program.decision is not None:
-        raise OptionError(
-            f"the model decides by {program.decision}, and a scorecard gives points and probabilities.",
-            hint="--no-decision leaves it out (in Python clf.decision_ = None); excel can express it.",
         )
     if not 0 < double < inf or not isfinite(even):
         raise OptionError(f"double={double!r}, even={even!r}: expected numbers of points, and above zero to double.")
@@ -248,32 +228,11 @@ class _Sheets:
         weights = [f"{_letters(first + n_classes + 1 + c)}{row}" for c in range(n_classes)]
         blank = f"COUNTA({_at(1, row)}:{_at(max(1, n_asked), row)})=0"
         labels = f"Lists!{_at(n_asked + 1, 2)}:{_at(n_asked + 1, n_classes + 1)}"
-        place = f"MATCH(Terms!{top},Terms!{sums},0)"
-        if program.rule is not None:
-            place = self._decide(program.rule, row, first + 2 * n_classes + 2)
-        label = f"INDEX({labels},{place},1)"
-        if program.rule is not None and program.rule.price is not None:
-            label = f'IF({place}>{n_classes},"",{label})'
+        label = f"INDEX({labels},MATCH(Terms!{top},Terms!{sums},0),1)"
         self.rows.cell(row, n_asked + 1, f'=IF({blank},"",{label})')
         for c, weight in enumerate(weights):
             total = f"SUM(Terms!{weights[0]}:{weights[-1]})"
             self.rows.cell(row, n_asked + 2 + c, f'=IF({blank},"",Terms!{weight}/{total})')
-
-    def _decide(self, rule: DecisionRule, row: int, first: int) -> str:
-        """Write what each option is expected to cost into "Terms"; the place of the least."""
-        n_classes, n_asked = self.program.n_classes, len(self.program.columns)
-        shares = [f"Rows!{_at(n_asked + 2 + c, row, fixed=True)}" for c in range(n_classes)]
-        for k in range(n_classes):
-            expected = "+".join(f"{share}*{rule.losses[c][k]!r}" for c, share in enumerate(shares))
-            if k == rule.positive:
-                expected = f"IF({shares[k]}>={rule.threshold!r},{TAKEN!r},{LEFT_OUT!r})"
-            self.terms.cell(row, first + k, f'=IF({shares[0]}="","",{expected})')
-        last = first + n_classes - 1
-        if rule.price is not None:
-            last += 1
-            self.terms.cell(row, last, rule.price)
-        options = f"Terms!${_letters(first)}{row}:${_letters(last)}{row}"
-        return f"MATCH(MIN({options}),{options},0)"
 
 
 def _put(sheet: Any, row: int, column: int, value: object) -> None:

@@ -251,16 +251,13 @@ class _Query:
         return str(label) if isinstance(label, int | float) else self.dialect.text(str(label))
 
     def _unique(self, names: Sequence[str]) -> list[str]:
-        """Names of results, each of its own, and no longer than the engine takes."""
-        longest, seen, unique = self.dialect.longest_name, set[str](), []
+        """Names of results, each of its own, in either case and within the bytes that the engine reads."""
+        seen, unique = set[bytes](), []
         for number, name in enumerate(names):
-            short = name
-            if longest is not None and len(name.encode()) > longest:
-                short = name.encode()[: longest - 10].decode(errors="ignore") + f"~{number}"
-            while short.lower() in seen:
-                short += "_"
-            seen.add(short.lower())
-            unique.append(self.dialect.name(short))
+            while (key := name.lower().encode()[: self.dialect.longest_name]) in seen:
+                name = f"{number}_{name}"
+            seen.add(key)
+            unique.append(self.dialect.name(name))
         return unique
 
 

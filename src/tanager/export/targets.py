@@ -34,18 +34,20 @@ class Target:
     suffix  of such a file
     opening what stands before our mark in such a file, a regular expression; None where somebody may have filled it in
     rules   whether it can sum unknown cells out and average over them; else rows with one are refused
+    decides whether it can decide by costs or a threshold; else a model that does is refused
     """
 
     write: Callable[..., str | bytes]
     suffix: str
     opening: bytes | None
     rules: bool = False
+    decides: bool = False
 
 
 TARGETS: dict[str, Target] = {
-    "sql": Target(write_sql, ".sql", b"-- "),
-    "python": Target(write_python, ".py", b"# ", rules=True),
-    "js": Target(write_javascript, ".js", b"// ", rules=True),
+    "sql": Target(write_sql, ".sql", b"-- ", decides=True),
+    "python": Target(write_python, ".py", b"# ", rules=True, decides=True),
+    "js": Target(write_javascript, ".js", b"// ", rules=True, decides=True),
     "c": Target(write_c, ".h", rb"/\*\n \* "),
     "onnx": Target(write_onnx, ".onnx", rb"\x08[^A-Za-z]{1,8}"),
     "scorecard": Target(write_scorecard, ".csv", b"attribute,state,[^\n]*\n"),
@@ -73,6 +75,11 @@ def write_export(
     program = Program.of(clf, rename)
     if not target.rules and program.missing_rule != "looked up":
         program = program.refusing()
+    if not target.decides and program.decision is not None:
+        raise OptionError(
+            f"the model decides by {program.decision}, and to={to!r} gives the most probable class.",
+            hint="--no-decision leaves the decision out (in Python clf.decision_ = None); sql, python and js have it.",
+        )
     content = target.write(program, **_options(to, target, options))
     if path is None:
         return content

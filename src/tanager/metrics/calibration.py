@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from numbers import Integral
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -47,8 +46,7 @@ def calibration(clf: Any, X: object, y: ArrayLike, n_bins: int = 10, strategy: s
     (284, True)
     """
     check_option("strategy", strategy, ["uniform", "quantile"])
-    bins: object = n_bins
-    if not isinstance(bins, Integral) or int(bins) < 1:
+    if n_bins < 1:
         raise OptionError(f"n_bins={n_bins!r} must be a whole number above zero.")
     if not callable(getattr(clf, "predict_proba", None)):
         raise OptionError(f"{type(clf).__name__} has no predict_proba, so there are no probabilities to judge.")
@@ -117,19 +115,6 @@ class Calibration:
     log_loss: float
     n_rows: int
 
-    def to_dict(self) -> dict[str, object]:
-        """Plain lists and numbers, ready for JSON when the labels are."""
-        curves = [{"class": label, **_plain(curve)} for label, curve in zip(self.classes, self.by_class, strict=True)]
-        return {
-            "n_rows": self.n_rows,
-            "expected_error": self.expected_error,
-            "maximum_error": self.maximum_error,
-            "brier": self.brier,
-            "log_loss": self.log_loss,
-            "top": _plain(self.top),
-            "by_class": curves,
-        }
-
     def __str__(self) -> str:
         head = f"{self.n_rows:,} rows: log-loss {self.log_loss:.3f}, Brier score {self.brier:.3f}, "
         head += f"calibration error {self.expected_error:.3f} (largest bin {self.maximum_error:.3f})"
@@ -182,8 +167,3 @@ def bin_sums(predicted: Array, happened: NDArray[np.bool_], edges: Array) -> Arr
     # A probability on an inner edge belongs to the bin below it, as in scikit-learn.
     bins = np.searchsorted(edges[1:-1], predicted)
     return np.column_stack([np.bincount(bins, each, n_bins) for each in (np.ones(len(bins)), predicted, happened)])
-
-
-def _plain(curve: ReliabilityCurve) -> dict[str, object]:
-    plain: dict[str, object] = {name: list(values) for name, values in asdict(curve).items()}
-    return plain | {"expected_error": curve.expected_error, "maximum_error": curve.maximum_error}

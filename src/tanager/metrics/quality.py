@@ -209,14 +209,18 @@ def describe(quality: Quality) -> str:
     """A Quality in words and tables of 80 columns."""
     names = [short(label) for label in quality.classes.tolist()]
     event = event_line(quality)
+    by_name = zip(names, quality.confusion.sum(axis=1), quality.base_rate, quality.by_class(), strict=True)
+    classes, shares = [], []
+    for name, n_rows, rate, by_class in by_name:
+        classes.append([name, f"{n_rows:,}", f"{100 * rate:.1f} %"])
+        shares.append([name, *("-" if share is None else f"{100 * share:.1f} %" for share in by_class.values())])
     return "\n\n".join(
         [
             *([textwrap.fill(event, WIDTH)] if event else []),
-            text_table(["class", "rows", "base rate"], _class_rows(quality, names)),
+            text_table(["class", "rows", "base rate"], classes),
             text_table(["", "value", "95 % interval", "base rate alone"], measure_rows(quality)),
             _confusion(quality, names),
-            text_table(["class", "sensitivity", "specificity", "PPV", "NPV"], _share_rows(quality, names))
-            + f"\n{LEGEND}",
+            text_table(["class", "sensitivity", "specificity", "PPV", "NPV"], shares) + f"\n{LEGEND}",
             calibration_line(quality),
         ]
     )
@@ -276,20 +280,6 @@ def measure_rows(quality: Quality) -> list[list[str]]:
         interval = f"{show(name, low).removesuffix(' %')} to {show(name, high)}" if np.isfinite(low) else "-"
         rows.append([NAMES[name], show(name, value), interval, show(name, base)])
     return rows
-
-
-def _class_rows(quality: Quality, names: Sequence[str]) -> list[list[str]]:
-    counts = quality.confusion.sum(axis=1)
-    return [
-        [name, f"{n:,}", f"{100 * rate:.1f} %"] for name, n, rate in zip(names, counts, quality.base_rate, strict=True)
-    ]
-
-
-def _share_rows(quality: Quality, names: Sequence[str]) -> list[list[str]]:
-    return [
-        [name, *("-" if share is None else f"{100 * share:.1f} %" for share in shares.values())]
-        for name, shares in zip(names, quality.by_class(), strict=True)
-    ]
 
 
 def _confusion(quality: Quality, names: Sequence[str]) -> str:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from itertools import pairwise, takewhile
+from itertools import count, islice, pairwise
+from math import isqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -491,10 +492,5 @@ def spread_numbers(n_draws: int, n_columns: int) -> Array:
 
 
 def _first_primes(n: int) -> list[int]:
-    primes: list[int] = []
-    candidate = 2
-    while len(primes) < n:
-        if all(candidate % prime for prime in takewhile(lambda prime: prime**2 <= candidate, primes)):  # noqa: B023
-            primes.append(candidate)
-        candidate += 1
-    return primes
+    primes = (number for number in count(2) if all(number % factor for factor in range(2, isqrt(number) + 1)))
+    return list(islice(primes, n))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +15,6 @@ from tanager.network.log_joint import normalize_log
 from tanager.network.mixture import MixtureNetwork, TreeAverageNetwork
 from tanager.network.network import Network
 from tanager.runtime.resources import map_threads
-from tanager.structure.all_trees import AllTrees
 from tanager.table.columns import code_dtype
 
 MAX_SHARE_APART = 0.5  # of a larger share of rows to sum out, taking them apart costs more than it saves
@@ -110,21 +108,9 @@ def _chain(network: Network) -> NDArray[np.int64]:
     return rank
 
 
-BLOCK_CELLS = 1 << 24
-"""Of rows and networks: whether a network leaves out a row is held for so many at a time."""
-
-
 @dataclass(frozen=True)
 class Mixed(MissingRule):
-    r"""P(c | o) = sum_m w_m P_m(c, o) / sum_m w_m P_m(o), of the known cells o.
-
-    The log odds of a sum are a mean of the members' log odds (Montgomery 1937): with a_m = w_m P_m(c, o) and b_m the
-    same of the other class, A and B their sums, and L(a, b) = (a - b) / (log a - log b) the logarithmic mean,
-
-    log A / B = sum_m L(a_m, b_m) / L(A, B) log a_m / b_m.
-
-    So each term is the mean, with these weights, of what it is in the members: `SummedOut`.
-    """
+    """P(c | o) = sum_m w_m P_m(c, o) / sum_m w_m P_m(o), of the known cells o."""
 
     name: ClassVar[str] = "summed out"
     sentence: ClassVar[str] = "Attributes that are not given are summed out."
@@ -133,60 +119,16 @@ class Mixed(MissingRule):
 
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
         """Not `normalized`: log P(class, known cells)."""
-        result = self._log_mixture(codes)
+        if not self.has_unknown(codes).any():
+            return self.network.log_joint(codes, normalized)
+        members = map(SummedOut, self.network.members)
+        result = self.network.mix(member.log_posterior(codes, normalized=False) for member in members)
         return normalize_log(result) if normalized else result
-
-    def contributions(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, log_odds: Array) -> Contributions:
-        rows = np.arange(len(codes))
-        whole = self._log_mixture(codes)
-        log_mean = _log_mean(whole[rows, favoured], whole[rows, against])
-        prior, terms = np.zeros(len(codes)), np.zeros((len(codes), len(self.network.terms)))
-        for log_weight, rule in zip(np.log(self.network.weights), self._rules, strict=True):
-            logs = rule.log_posterior(codes, normalized=False) + log_weight
-            share = np.exp(_log_mean(logs[rows, favoured], logs[rows, against]) - log_mean)
-            parts = rule.contributions(codes, favoured, against, between(logs, favoured, against))
-            prior += share * parts.prior
-            terms += share[:, np.newaxis] * parts.terms
-        return Contributions(prior, terms, np.zeros(len(codes)))
-
-    def _log_mixture(self, codes: Codes) -> Array:
-        """(n_rows, n_classes) log P(class, known cells)."""
-        network = self.network
-        if (codes < np.array(network.n_states[:-1])).all():
-            return network.log_joint(codes)
-        return network.mix(rule.log_posterior(codes, normalized=False) for rule in self._rules)
-
-    @cached_property
-    def _rules(self) -> tuple[SummedOut, ...]:
-        return tuple(map(SummedOut, self.network.members))
-
-
-def _log_mean(first: Array, second: Array) -> Array:
-    """log of the logarithmic mean of exp(first) and exp(second)."""
-    high, gap = np.maximum(first, second), np.abs(first - second)
-    # (1 - exp(-gap)) / gap, which is 1 where the two are equal
-    ratio = np.divide(-np.expm1(-gap), gap, out=np.ones_like(gap), where=gap > 0)
-    log_mean: Array = high + np.log(ratio)
-    return log_mean
-
-
-N_POINTS = 8
-"""At which the integral below is evaluated; what it misses is smaller than 1e-6 of the log odds, and is added."""
 
 
 @dataclass(frozen=True)
 class LeftOut(MissingRule):
-    r"""P(c | o) of the known cells o: the mean over all forests of the known attributes, with the same weights.
-
-    With Z_c(x) the sum over forests whose edges p -> i weigh w_pi P(x_i | x_p, c) / P(x_i | c), the log odds are
-
-        log P(c) / P(c') + sum_i log P(x_i | c) / P(x_i | c') + log Z_c / Z_c'.
-
-    The last term is a sum over edges too: along the path of weights w r_c^t r_c'^(1 - t), r being the ratios,
-    log Z_c / Z_c' = sum_pi log(r_c / r_c') integral_0^1 P_t(p -> i) dt, P_t the probability of the edge. So an
-    attribute adds the mean of what it adds given each parent, and given none, with the parents' probabilities in this
-    row as weights.
-    """
+    """P(c | o) of the known cells o: the mean over all forests of the known attributes, with the same weights."""
 
     name: ClassVar[str] = "left out"
     sentence: ClassVar[str] = "Attributes that are not given are left out: the mean is over the trees of the others."
@@ -196,29 +138,3 @@ class LeftOut(MissingRule):
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
         """Not `normalized`: log P(class, known cells)."""
         return self.network.log_joint(codes, normalized)
-
-    def contributions(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, log_odds: Array) -> Contributions:
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.network.members[0].tables[-1])
-        prior = between(np.broadcast_to(logs, (len(codes), logs.shape[1])), favoured, against)
-        terms = np.zeros((len(codes), len(self.network.terms)))
-        for row in range(len(codes)):
-            one = codes[row : row + 1]
-            terms[row] = self._terms(one, int(favoured[row]), int(against[row]), float(log_odds[row] - prior[row]))
-        return Contributions(prior, terms, np.zeros(len(codes)))
-
-    def _terms(self, codes: Codes, favoured: int, against: int, log_odds: float) -> Array:
-        (alone, weights), (other_alone, other_weights) = (
-            self.network.row_weights(codes, label) for label in (favoured, against)
-        )
-        points, lengths = np.polynomial.legendre.leggauss(N_POINTS)
-        share = (points[:, np.newaxis, np.newaxis] + 1.0) / 2.0
-        edges = np.isfinite(weights[0]) & np.isfinite(other_weights[0])
-        apart = np.subtract(weights[0], other_weights[0], out=np.zeros_like(weights[0]), where=edges)
-        path = np.where(edges, other_weights + share * apart, -np.inf)
-        probability = np.tensordot(lengths / 2.0, AllTrees(path).probability, axes=1)
-        alone_odds = (alone - other_alone)[0]
-        edge_odds: Array = (probability * apart).sum(axis=0)
-        missed = log_odds - alone_odds.sum() - edge_odds.sum()
-        sizes = np.abs(edge_odds)
-        return alone_odds + edge_odds + missed * sizes / max(sizes.sum(), np.finfo(float).tiny)

@@ -18,6 +18,7 @@ import numpy as np
 from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array, ClassCodes, Codes, Flags
 from tanager.counts.family import Family
+from tanager.errors import OptionError
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.runtime import PicklesFields
@@ -68,9 +69,12 @@ class MissingRule(PicklesFields, ABC):
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
         """log P(class | known cells), (n_rows, n_classes); not `normalized`, but for a number of the row."""
 
-    @abstractmethod
     def contributions(self, codes: Codes, favoured: ClassCodes, against: ClassCodes, log_odds: Array) -> Contributions:
         """What adds up to the log odds of one class against another, which are those of `log_posterior`."""
+        raise OptionError(
+            "the classifier is a mean of networks, whose log odds are no sum of parts.",
+            hint="explain(clf) gives the strength of each attribute; structure='tan' learns one network.",
+        )
 
     def completed(self, codes: Codes) -> Codes | None:
         """(n_rows * draws, n_attributes) coarse codes: each row with imputed values in its unknown cells.

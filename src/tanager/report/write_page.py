@@ -126,7 +126,7 @@ def collect(
     if network.kind == "mixtures" or network.kind == "trees":
         raise OptionError(
             "the page answers for one network; this classifier is a mean of several.",
-            hint="explain(clf, X) says what each attribute adds; structure='tan' learns one network.",
+            hint="explain(clf) gives the strength of each attribute; structure='tan' learns one network.",
         )
     judged = judge_rows(clf, X, rows, quality)
     code = choose_event(clf, None if judged is None else judged.quality, event)
