@@ -20,7 +20,8 @@ from sklearn.metrics import log_loss
 from benchmarks.timing import best_time, print_head, print_row
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, DataError
 
-N_TRAINING, N_ROWS, N_SINGLE = 4_000, 10_000, 40
+N_TRAINING = N_ROWS = 10_000
+N_SINGLE = 40
 RATES = (0.1, 0.5)
 N_STATES = [8_000, 4_000, 2_000, 1_000, 500, 200, 100, 50, 20, 10]
 
