@@ -178,6 +178,15 @@ def test_a_mixture_is_a_weighted_mean_and_no_worse_than_its_best():
     assert {variant for variant, _ in search.tried} >= {each.variant.describe() for each in mixture.candidates}
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_that_are_asked_for_are_in_the_model_even_of_noise(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(200, 4)), rng.integers(0, 2, 200)
+    given = AdditiveClassifier(pairs=[(1, 3)]).fit(X, y)
+    assert {tuple(sorted(pair)) for pair in given.model_.pairs} == {(1, 3)}
+    assert len(AdditiveClassifier(pairs=2, trees=False).fit(X, y).model_.pairs) == 2
+
+
 @CLASSES
 def test_a_variant_made_again_on_the_same_folds_is_the_same(n_classes):
     folds, terms = small_folds(12, n_classes=n_classes)

@@ -206,6 +206,7 @@ def print_comparison(
     seed: int = 0,
     as_json: bool = False,
 ) -> None:
+    """Print the error and the log-loss of each classifier on the same folds, or all measures as JSON."""
     from tanager.evaluate.compare import compare as compare_classifiers
     from tanager.evaluate.compare import name_classifiers
     from tanager.evaluate.cross_validate import labelled_rows
